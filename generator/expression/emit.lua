@@ -211,7 +211,7 @@ end
 -- Whether a part gets a name if a statement of this level uses it.
 function Emitter:deserves_name(node, level)
   local op = node.op
-  if op == "number" or op == "truth" or op == "index" or op == "parameter" or op == "gathered"
+  if op == "number" or op == "truth" or op == "index" or op == "parameter" or op == "head_sum"
     or op == "value" then
     return false
   elseif op == "sum" or node.is_separate or self.needs_name[node] then

@@ -14,7 +14,7 @@
 --   linear_form   { q, k, c }, if the value is q * query_index + k * key_index + c; nil for other nodes. The two
 --               indices count from 0 in the sequence
 --   value       the value of a number or truth
---   name        the name of a symbol, or of a node `gathered`
+--   name        the name of a symbol, or of a node `head_sum`
 --   shown       the text of a symbol in a spec, if the text is not x.<name>
 --   parameter   the parameter that a parameter node, a value of a token or a lookup reads
 --   edges       the edges of a bucket
@@ -23,7 +23,7 @@
 --   count       of an index: the number of its values
 --   list_index  of a sum over keys (lower.lua, row_sums): its index in the list of these sums, from 0
 --   table       the table of a load (lower.lua)
---   letters     of a node `gathered`, which is a sum over heads (nests.lua, make_gathering): its dependencies, as
+--   letters     of a node `head_sum`, which is a sum over heads (nests.lua, make_gathering): its dependencies, as
 --               letters (lower.lua)
 --   word        the name of the node's variable in generated code; nil: emit.lua chooses it. nests_cpu.lua sets it
 --   is_separate   whether generated code computes the node in a statement of its own

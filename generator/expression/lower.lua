@@ -78,7 +78,7 @@ local function list_own_letters(state, node)
   elseif node.parameter then
     local p = node.parameter
     return PARAMETER_LETTERS[p.per] .. (p.learned and "p" or "") .. (p.from and "s" or "")
-  elseif node.op == "gathered" then
+  elseif node.op == "head_sum" then
     return node.letters
   elseif node.op == "sum_between" or node.op == "sum_to_query" or node.op == "row_sum" then
     return "s"

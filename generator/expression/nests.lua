@@ -134,7 +134,7 @@ local function make_gathering(build, class, inner, list_index)
     letters = letters .. letter
   end
   local name = list_index == 1 and "from_heads" or "from_heads_" .. list_index
-  local leaf = build.builder:make("gathered", { index }, name .. " " .. inner.id,
+  local leaf = build.builder:make("head_sum", { index }, name .. " " .. inner.id,
     { name = name, type = "real", low = -math.huge, high = math.huge, letters = letters })
   return { inner = inner, index = index or false, name = name, count = index and index.count or 1, leaf = leaf }
 end

@@ -1,19 +1,19 @@
 -- The texts of loop nests of scores on a CPU, where values are vectors whose lanes are neighbouring entries of a table.
 --
--- A target is a module that nests.lua calls for the texts of a formula's leaves (symbols, parameters, tables) and for
--- the places of results. It has these functions. Arguments: t, a table; build, the context of loop nests (nests.lua).
+-- A target is a module with the functions below, which nests.lua calls. Arguments: t, a table; build, the context of
+-- loop nests (nests.lua); class, the class whose entries the nest visits.
 --
---   make_environment(build, class)   returns the environment for emit.lua, in a loop nest over the class
---   make_filling(build, t, class)    returns the effect that stores a table's entry; nests.lua adds the value
---   complete_effect(build, nest, t, class, effect)   completes an effect that adds to a table's gradient
---   scatter(build, nest, class, effect, p)   returns the effects that replace an addition to elements of parameter p,
---                                  if the elements differ from lane to lane
+--   make_environment(build, class)   returns the environment for emit.lua
+--   make_filling(build, t, class)    returns the effect that stores an entry of t; nests.lua adds the value
+--   complete_effect(build, nest, t, class, effect)   completes `effect`, which adds to the gradient of t
+--   scatter(build, nest, class, effect, p)   returns effects to use instead of `effect`. `effect` adds to parameter p,
+--                                  at an index that differs from lane to lane
 --   finish(build, nest, class)     is called after all effects of a nest are made
 --
 -- Texts are C and use these variables of generated code:
 --   s, d         the tables, their gradients
 --   r, dr        the running sums, their gradients
---   sums         for each query of a group and each key, the sum from this key to the query
+--   sums         the sums over keys (lower.lua, row_sums) for a group of queries
 --   p, g         the parameters, their gradients
 --   T, S         the number of tokens, the number of keys in cross-attention
 --   h, l, i, j   head, layer, query, key
@@ -26,8 +26,8 @@ local nests = require("expression.nests")
 
 local M = {}
 
--- For each loop nest, the set of the quantities that vary from lane to lane, each as its letter (lower.lua): q query, k
--- key, d difference (key - query), t total (query + key), s score.
+-- Loop nest -> the set of the quantities that vary from lane to lane, as letters (lower.lua):
+-- q query, k key, d key - query, t key + query, s logit.
 local VARYING = {
   uniform = {}, query = { q = true }, key = { k = true }, distance = { d = true }, sum = { t = true },
   pair = { q = true, d = true, t = true }, score = { q = true, d = true, t = true, s = true },
@@ -35,9 +35,10 @@ local VARYING = {
   token = { k = true }, -- values of consecutive tokens, for running sums
 }
 
--- The texts of symbols: first in all loop nests, then in the nests of each class.
+-- Symbol -> its text in every loop nest.
 local COMMON_SYMBOLS = { head = "(real)h", layer = "(real)l", length = "(real)T", key_length = "(real)S",
   score = "logit" }
+-- Class -> the texts of further symbols in its loop nests.
 local SYMBOLS = {
   uniform = {},
   query = { query_index = "ascending(i, T - 1)", query = "positions_from(position, i, T)" },
@@ -53,7 +54,7 @@ local SYMBOLS = {
   token = {},
 }
 
--- The texts that differ in cross-attention, with T queries and S keys, where keys have sampled positions of their own.
+-- The texts that differ from SYMBOLS in cross-attention, where keys have their own positions.
 local CROSS_SYMBOLS = {
   key = { key_index = "ascending(j, S - 1)", key = "positions_from(key_position, j, S)" },
   sum = { total = "ascending(t, T + S - 2)" },
@@ -84,8 +85,8 @@ function M.write_element(set, t, class)
     or M.write_address(set, t, class):gsub(" %+ ", "[", 1) .. "]"
 end
 
--- C text of an index in the sums over keys (lower.lua, row_sums) of a group of queries: the index of the sum for key j.
-function M.write_sum_place(build, leaf)
+-- C text: the index in `sums` of the sum at key j. leaf: the node of the sum.
+function M.write_sum_index(build, leaf)
   local count = #build.row_sums
   return count == 1 and "j * LANES" or leaf.list_index == 0 and ("%d * j * LANES"):format(count)
     or ("(%d * j + %d) * LANES"):format(count, leaf.list_index)
@@ -103,18 +104,16 @@ function M.make_environment(build, class)
   function out.integer(name)
     return INTEGERS[name], 14
   end
-  -- A sum over keys, or the gradients of such sums that are added up over the keys so far.
   function out.row_sum(node)
-    return node.is_gradient and "group->" .. node.name or ("load(sums + %s)"):format(M.write_sum_place(build, node))
+    return node.is_gradient and "group->" .. node.name or ("load(sums + %s)"):format(M.write_sum_index(build, node))
   end
-  -- Loads an entry of a table. A table of gradients has `gradient_of`, the table whose gradients it contains. In a row,
-  -- keys ascend, so distances i - j descend.
+  -- A table of gradients has `gradient_of`: the table whose gradients it contains.
   function out.load(t)
     local set, source = t.gradient_of and "d" or "s", t.gradient_of or t
     if class == "row" and t.class == "query" then
       return ("broadcast(%s)"):format(M.write_element(set, source, class))
     elseif class == "row" and t.class == "distance" then
-      return ("reversed(load(%s))"):format(M.write_address(set, source, class))
+      return ("reversed(load(%s))"):format(M.write_address(set, source, class)) -- i - j descends while j ascends
     end
     local in_lanes = t.class ~= "uniform" and not (t.class == "key" and (class == "pair" or class == "score"))
     return in_lanes and ("load(%s)"):format(M.write_address(set, source, class)) or M.write_element(set, source, class)
@@ -146,17 +145,17 @@ end
 
 function M.finish() end
 
--- The kind of statement that adds a pair's gradient to a table of a class.
+-- Class of a table -> the kind of the statement that adds a pair's gradient to the table.
 local GATHER_KINDS = { uniform = "gather_uniform", query = "gather_query", key = "gather_key",
   distance = "gather_distance", sum = "gather_sum", pair = "gather_pair" }
 
--- The address of a vector with gradients of the running sum up to key j: each lane holds the sum of the gradients from
--- the queries in this lane. Generated code adds up the lanes after the last query.
-local function write_lanes(t)
+-- The address of a vector: the gradient of the running sum up to key j. Each lane has the part from its own queries.
+-- Generated code adds up the lanes after the last query.
+local function write_lanes_address(t)
   return ("dr->lanes + (%s * dr->stride + j) * LANES"):format(t.head_row or "h")
 end
 
--- The terms of sums over keys, with their gradients: 0 for keys that the query does not see.
+-- The sums over keys, with the gradients of their terms. A key that the query does not see has the gradient 0.
 local function derive_terms(build, score, dscore)
   local b = build.builder
   return lists.map(nests.derive_sums(build, score, dscore), function(entry)
@@ -167,13 +166,17 @@ local function derive_terms(build, score, dscore)
   end)
 end
 
--- Returns the statements of a pair's backward pass, for the gradients of the logit and of the learned tables; whether
--- they need the logit; and whether the gradient of the logit differs from dscore, the gradient of the score. In C,
--- `weighted` is dscore times `inverse`, the inverse of the sum by which attention weights are divided.
+-- score: the node of the pair formula. Its input is the logit, x.score.
+-- Returns:
+--   1. the statements that compute the gradients of the logit and of learned tables
+--   2. whether these statements read the logit
+--   3. whether the logit's gradient differs from dscore, the gradient of the formula's result
 function M.derive_pair(build, score)
   local effects = {}
-  local weighted, dscore = nests.make_gradient_leaf(build, "weighted"), nests.make_gradient_leaf(build, "dscore")
-  local inverse, terms = nests.make_gradient_leaf(build, "inverse"), derive_terms(build, score, dscore)
+  local weighted = nests.make_gradient_leaf(build, "weighted") -- dscore * inverse
+  local dscore = nests.make_gradient_leaf(build, "dscore")
+  local inverse = nests.make_gradient_leaf(build, "inverse") -- 1 / the divisor of the attention weights
+  local terms = derive_terms(build, score, dscore)
   for _, term in ipairs(terms) do
     effects[#effects + 1] = { kind = "assign", node = term.gradient, target = "group->" .. term.accumulated.name }
   end
@@ -182,7 +185,7 @@ function M.derive_pair(build, score)
     local has_lanes = t.is_of_tokens and t.class == "key"
     effects[#effects + 1] = { kind = has_lanes and "gather_pair" or GATHER_KINDS[t.class], node = entry.gradient,
       table = t, loops = entry.loops, name = t.name,
-      target = has_lanes and write_lanes(t) or t.class == "pair" and M.write_address("d", t, "score")
+      target = has_lanes and write_lanes_address(t) or t.class == "pair" and M.write_address("d", t, "score")
         or t.class == "key" and M.write_element("d", t, "score") }
   end
   local logit = nests.derive_logit(build, score, dscore, terms)

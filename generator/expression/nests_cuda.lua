@@ -1,15 +1,13 @@
 -- The texts of loop nests of scores on a GPU, where values are scalars and a thread owns an entry of a table. This
 -- module has the functions that nests_cpu.lua lists for a target.
 --
--- Every number has one owner, a thread that sums its terms in a fixed order, so there are no atomic additions. The loop
--- over pairs gathers the gradients of the tables that the score of a pair reads: the owner of a gradient adds up its
--- terms in a variable, and then stores the variable. A table that other tables read also gets a part of its gradient
--- from these tables, through loop nests. build, the context of loop nests (nests.lua), has further fields, which this
--- module fills:
+-- One thread sums all terms of a number, in a fixed order: there are no atomic additions.
+-- The gradient of a table has two parts. The loop over pairs gathers the part from scores: it adds up the terms in
+-- variables. Loop nests compute the part from tables that read this table. This module fills further fields of build:
 --
 --   gathered      the set of tables whose gradients the loop over pairs gathers
---   parts         table -> the part of its gradient that comes from other tables: an item of uniform_work if the table
---                 is of class uniform, else an item of part_sums (below)
+--   parts         table -> the part of its gradient from other tables: an item of uniform_work if the table has the
+--                 class uniform, else an item of part_sums (below)
 --   work          the arrays that the function end_score needs: { type, name, count }
 --   uniform_work  the arrays for parts of tables of class uniform: { array, extent }; extent: the number of elements
 --   names         name of an array -> the number of arrays that have this name, with or without a suffix such as _2
@@ -18,21 +16,19 @@
 --
 --   part_sums  parts that are sums of several terms: { name, per_head, array, index_text }. Each pair computes the sum
 --              `name`, and stores it in `array` at the index index_text
---   scatters   the uses of parameters at an index that differs from entry to entry. Each entry stores an index and a
---              value; then the owner of each element of the parameter adds up the values that have the element's index.
---              Fields, all C texts except `size`:
+--   scatters   gradients of parameters that entries read at different indices. Each entry stores an index and a value.
+--              Then each element of the gradient adds up the values with its index. Fields, C texts except `size`:
 --     member         the gradient of the parameter
---     heads          the number of heads that have elements of their own
---     size           the number of elements for each of these heads
---     index, value   the arrays with the index and the value of each entry
---     index_stride   the number of elements from the indices of a head to those of the next head; "0" if heads share
---                    indices
---     count          the number of entries that each of these heads sums
+--     heads          the number of heads with their own elements, or "1"
+--     size           the number of elements for each of `heads`
+--     index, value   the arrays of stored indices and values
+--     index_stride   the number of indices for each of `heads`; "0" if they share indices
+--     count          the number of values for each of `heads`
 --
 -- Texts are C and use these variables of generated code:
 --   s, d, w      the tables, their gradients, the workspace of end_score
 --   r, dr        the running sums of a sequence, their gradients
---   sums, dsums  the sums over keys that the score of a pair reads; the gradients of the terms of these sums
+--   sums, dsums  the pair's sums over keys (lower.lua, row_sums); the gradients of their terms
 --   p, g         the parameters, their gradients
 --   T, S         the number of tokens, the number of keys in cross-attention
 --   h, l, i, j   head, layer, query, key
@@ -47,14 +43,14 @@ local syntax = require("expression.syntax")
 
 local M = {}
 
--- For each loop nest, the set of the quantities that vary from entry to entry, each as its letter (lower.lua).
+-- Loop nest -> the set of the quantities that vary from entry to entry, as letters (lower.lua).
 local VARYING = { uniform = {}, query = { q = true }, key = { k = true }, distance = { d = true }, sum = { t = true },
   pair = { q = true, k = true, d = true, t = true }, score = { q = true, k = true, d = true, t = true, s = true },
   token = { k = true } } -- values of a token, for running sums
 
--- The texts of symbols that are integers in C: first in all loop nests, then in the nests of each class. Other symbols
--- are in NUMBERS.
+-- Symbol that is an integer in C -> its text in every loop nest.
 local COMMON_INTEGERS = { head = "h", layer = "l", length = "T", key_length = "S" }
+-- Class -> the texts of further integers in its loop nests.
 local INTEGERS = {
   uniform = {},
   query = { query_index = "i", query = "position[i]" },
@@ -68,21 +64,22 @@ local INTEGERS = {
 }
 local NAME_PRECEDENCE = 14
 local PRECEDENCES = { ["-o"] = 13, ["j - i"] = 11, ["i + j"] = 11 } -- precedences of the texts above
+-- Symbol that is a real in C -> its text.
 local NUMBERS = { score = "logit", dscore = "dscore" }
 
 local STRIDE = { uniform = "1", query = "%s->tokens", key = "%s->tokens", distance = "%s->distances",
   sum = "%s->distances", pair = "%s->pairs" }
--- C texts, by class of tables: the number of entries, and a call of the function of kernels/cuda/score.cu that sums the
--- terms of all pairs of an entry.
+-- Class of a table -> C text: the number of entries of one head.
 local COUNT = { query = "T", key = "T", distance = "(2 * T - 1)", sum = "(2 * T - 1)", pair = "T * T" }
+-- Class of a table -> the call (kernels/cuda/score.cu) that sums the terms of all pairs of an entry.
 local SUM_CALL = { query = "sum_keys(%s, i, T)", key = "sum_queries(%s, j, T)", distance = "sum_diagonal(%s, o, T)",
   sum = "sum_antidiagonal(%s, t, T)" }
--- The numbers and calls for cross-attention, with T queries and S keys.
+-- COUNT and SUM_CALL in cross-attention.
 local CROSS_COUNT = { query = "T", key = "S", distance = "(T + S - 1)", sum = "(T + S - 1)", pair = "T * S" }
 local CROSS_SUM_CALL = { query = "sum_cross_keys(%s, i, T, S)", key = "sum_queries(%s, j, T)",
   distance = "sum_cross_diagonal(%s, o, T, S)", sum = "sum_cross_antidiagonal(%s, t, T, S)" }
 
--- The stride from one head to the next in a table of a class, which is also the number of a head's elements.
+-- C text: the number of elements of one head in a table of a class.
 function M.write_stride(build, class, set)
   return (build.cross and class == "key" and "%s->keys" or STRIDE[class]):format(set)
 end
@@ -96,7 +93,7 @@ local function write_entry_index(t, class, set)
     or ("(size_t)j * %s->tokens + i"):format(set)
 end
 
--- The text of a table's entry in a loop nest over `class`. set: "s" (values) or "d" (gradients).
+-- The text of a table's entry. class: the class of the loop nest. set: "s" (values) or "d" (gradients).
 local function write_element(build, set, t, class)
   if t.is_of_tokens then
     return ("%s[%s * T + %s]"):format(leaves.RUNNING_SUM_NAMES[set], t.head_row or "h",
@@ -113,8 +110,8 @@ function M.write_token_gradient(build, t, class)
   return write_element(build, "d", lists.merge(t, { class = class }), class)
 end
 
--- C text of the gradient of a table's entry: the gradient that the loop over pairs has gathered, plus the gradients
--- from other tables. Running sums have no gradients from other tables, since only the loop over pairs reads them.
+-- C text of the gradient of a table's entry: the gathered part plus the part from other tables. Other tables do not
+-- read running sums.
 local function write_gradient(build, t, class)
   if t.is_of_tokens then
     return write_element(build, "d", t, class)
@@ -163,7 +160,7 @@ function M.make_filling(build, t, class)
   return { kind = "assign", target = write_element(build, "s", t, class), may_exceed_line = true }
 end
 
--- Adds an array that end_score needs, and returns its text. count: text of the number of elements, in terms of T and S.
+-- Adds an array that end_score needs. Returns the array's C text. count: C text of the number of elements.
 local function add_work(build, type, name, count)
   build.names[name] = (build.names[name] or 0) + 1
   local unique = build.names[name] > 1 and name .. "_" .. build.names[name] or name
@@ -197,8 +194,8 @@ function M.complete_effect(build, nest, t, class, effect)
   table.insert(gradient_part.effects, effect)
 end
 
--- Stores a part directly if it is a single term that needs no sum over an index or over heads. The terms of each other
--- part are first summed in a variable.
+-- Stores a part directly if the part is one term without a sum over an index or over heads. Other parts are summed in
+-- variables first.
 function M.finish(build, nest)
   local parts_with_sums = {}
   for _, gradient_part in ipairs(nest.part_sums) do
@@ -219,8 +216,7 @@ function M.finish(build, nest)
   nest.part_sums = parts_with_sums
 end
 
--- The text of an index in an array with a number for each combination of an entry, an iteration of the loops around it,
--- and a head if per_head is true.
+-- C text of an index in an array [head][iterations of each loop][entry]. per_head: whether the array has [head].
 local function write_array_index(build, class, loops, per_head)
   local text = per_head and "h" or ""
   local function add_dimension(count, index_text)
@@ -238,7 +234,7 @@ end
 function M.scatter(build, nest, class, effect, p)
   local loops, parameter_per_head = effect.loops or {}, leaves.has_head(p)
   local values_per_head = parameter_per_head or lower.find_dependencies(build.state, effect.node).h or false
-  -- If only the values depend on the head, one sum runs over the values of all heads, so each head stores its indices.
+  -- A parameter without heads sums the values of all heads, and each value needs an index.
   local indices_per_head = lower.find_dependencies(build.state, effect.index_node).h
     or values_per_head and not parameter_per_head
   local iterations, count = "", write_count(build, class)
@@ -262,7 +258,7 @@ function M.scatter(build, nest, class, effect, p)
   }
 end
 
--- The statements that add a pair's gradients of the sums over keys to dsums.
+-- Returns the statements with which a pair adds the gradients of its sums to dsums.
 function M.make_sum_gradients(build, score)
   local entries = nests.derive_sums(build, score, nests.make_gradient_leaf(build, "dscore"))
   return emit.make_statements(build.state, M.make_environment(build, "score"), lists.map(entries, function(entry)
@@ -270,17 +266,19 @@ function M.make_sum_gradients(build, score)
   end)).lane
 end
 
--- The class that derive_pair gives to a running sum: one class for sums up to the pair's query, another class for sums
--- up to the pair's key.
+-- Class of a running sum -> its class in the result of derive_pair.
 M.TOKEN_CLASSES = { query = "query_token", key = "key_token" }
 
 local CLASSES = { "uniform", "query", "key", "distance", "sum", "pair", M.TOKEN_CLASSES.query, M.TOKEN_CLASSES.key }
 
--- Returns three results:
---   1. the gradients that the loop over pairs gathers. Class -> a list of { name, table, target }, which also has the
---      fields `statements` and `needs_logit`. Running sums of a sequence have classes of their own (TOKEN_CLASSES)
+-- score: the node of the pair formula. Its input is the logit, x.score.
+-- Returns:
+--   1. class -> the list of the tables whose gradients the loop over pairs gathers: { name, table, target }. Running
+--      sums have the classes TOKEN_CLASSES. Fields of a list:
+--        statements    compute the gradients of a pair
+--        needs_logit   whether these statements read the logit
 --   2. the statements that compute the logit's gradient
---   3. whether the gradient of the logit differs from the gradient of the score
+--   3. whether the logit's gradient differs from dscore, the gradient of the formula's result
 function M.derive_pair(build, score)
   local dscore = nests.make_gradient_leaf(build, "dscore")
   local terms = lists.map(nests.derive_sums(build, score, dscore), function(entry)

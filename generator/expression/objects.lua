@@ -1,11 +1,11 @@
 -- Tracing objects, which stand for numbers while the score function of a spec is traced, and calls between the
 -- generator's code and a spec's code.
 --
--- Output: the tables below, which map each object to its node, parameter or session (the state of one tracing, see
--- traced.lua); and functions that check the arguments of traced functions and return numbers, or nodes of ir.lua.
--- Invariants: a spec cannot read the content of an object; every mistake is raised as { problem = true, word, what,
--- expected, hint }, which the sandbox maps to a line and column. Strings have methods only while the generator's code
--- runs.
+-- Output: tables that map each object to its node, parameter or session (the state of one tracing, see traced.lua);
+-- functions that check the arguments of traced functions. Invariants:
+--   A spec cannot read the content of an object.
+--   A mistake is raised as { problem = true, word, what, expected, hint }. The sandbox finds its line and column.
+--   Strings have methods only while the generator's code runs.
 
 local diagnostics = require("base.diagnostics")
 
@@ -32,15 +32,14 @@ end
 
 local STRINGS = debug.getmetatable("") -- the methods of strings
 
-M.is_in_generator = false -- whether the spec has called a function of the generator that is still running
+M.is_in_generator = false -- whether a function of the generator, called by a spec, is running
 
--- Calls f. is_ours: whether f is a function of the generator, during which strings have methods; otherwise f is a
--- function of the spec, during which strings have none. When f returns, the former state is restored. When f raises an
--- error, the state is not restored, since an error ends the whole run of the spec.
-local function call_as(is_ours, f, ...)
+-- Calls f, a function of the generator or of the spec. Strings have methods only in functions of the generator.
+-- An error of f ends the whole run of the spec, so nothing is restored after it.
+local function call_as(is_of_generator, f, ...)
   local was_in_generator, strings = M.is_in_generator, debug.getmetatable("")
-  M.is_in_generator = is_ours
-  debug.setmetatable("", is_ours and STRINGS or nil)
+  M.is_in_generator = is_of_generator
+  debug.setmetatable("", is_of_generator and STRINGS or nil)
   local result = f(...)
   M.is_in_generator = was_in_generator
   debug.setmetatable("", strings)
@@ -68,7 +67,7 @@ function M.is_finite(value)
   return value == value and value ~= math.huge and value ~= -math.huge
 end
 
--- The number, or the node, of an argument; other arguments are refused. word: the name of the function that is called.
+-- Returns the number or the node of an argument, or refuses the argument. word: the name of the called function.
 function M.read_number(word, value)
   if nodes[value] then
     return nodes[value]
@@ -86,11 +85,11 @@ function M.read_number(word, value)
     M.refuse(word, ("%s was given a truth value"):format(word), "numbers",
       "select(condition, a, b) turns a truth value into a number")
   end
-  M.refuse(word, value == nil and ("%s was given nothing (nil) for a number"):format(word)
-    or ("%s was given %s for a number"):format(word, diagnostics.show(value)), "numbers, or fields of x")
+  M.refuse(word, value == nil and ("%s was given nothing (nil) instead of a number"):format(word)
+    or ("%s was given %s instead of a number"):format(word, diagnostics.show(value)), "numbers, or fields of x")
 end
 
--- The boolean, or the node, of an argument that must be a truth value; other arguments are refused.
+-- Returns the boolean or the node of an argument, or refuses the argument.
 function M.read_truth(word, value)
   if type(value) == "boolean" then
     return value
@@ -100,11 +99,11 @@ function M.read_truth(word, value)
   if not nodes[value] then
     M.read_number(word, value)
   end
-  M.refuse(word, ("%s was given a number for a truth value"):format(word),
+  M.refuse(word, ("%s was given a number instead of a truth value"):format(word),
     "the result of less, less_equal, equal, all, any or negate")
 end
 
--- The kind of a function's result ("node", "number", "truth", "table", "x", "nothing" or "other"), and its node.
+-- Returns the kind of a value ("node", "number", "truth", "table", "x", "nothing" or "other"), and its node or nil.
 function M.classify(value)
   local node = nodes[value]
   if node then

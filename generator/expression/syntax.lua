@@ -1,9 +1,10 @@
 -- Writes nodes as C expressions, with as few parentheses as possible.
 --
--- The functions here are methods of the emitter (emit.lua), which has a state, an environment with the texts of leaves,
--- and print(node, min_precedence, level), which prints a part as its name if it has one. Output: text, and its
--- precedence in C: a larger number binds more tightly, 13 is a unary operator or a cast, 14 is text that never needs
--- parentheses. level: the level of the loop nest at which the text is used.
+-- The functions are methods of the emitter (emit.lua). Its method print(node, min_precedence, level) prints a node or
+-- the node's name.
+-- Argument: level, the level of the loop nest that uses the text.
+-- Output: a text, and its precedence in C. A larger number binds more tightly. 13: a unary operator or a cast. 14: text
+-- that never needs parentheses.
 
 local functions = require("expression.functions")
 local lists = require("base.lists")
@@ -12,8 +13,9 @@ local leaves = require("expression.leaves")
 
 local M = {}
 
--- Operation -> the operator's text in C, its precedence, and for COMPARE the function that compares vectors.
+-- Operation -> { operator in C, precedence }.
 local BINARY = { add = { " + ", 11 }, sub = { " - ", 11 }, mul = { " * ", 12 }, div = { " / ", 12 } }
+-- Operation -> { operator in C, precedence, C function for vectors }.
 local COMPARE = { less = { " < ", 9, "less_than" }, less_equal = { " <= ", 9, "at_most" },
   equal = { " == ", 8, "equals" }, all = { " && ", 5, "both" }, any = { " || ", 4, "either" } }
 
@@ -21,8 +23,7 @@ function M:find_dependencies(node)
   return lower.find_dependencies(self.state, node)
 end
 
--- Whether a node differs between lanes; in code without vectors, whether it differs between entries of the table that
--- the loop computes.
+-- Whether a node differs from lane to lane. In code without vectors, a lane is one entry.
 function M:varies(node)
   return lower.varies(self.state, node, self.environment.varying)
 end
@@ -35,8 +36,7 @@ function M.name_index(index)
   return "m" .. (index.depth > 0 and index.depth + 1 or "")
 end
 
--- Makes a method that prints a node as a vector: a scalar is passed to the C function `conversion`, which makes a
--- vector of it.
+-- Makes a method that prints a node as a vector. conversion: the C function that makes a vector from a scalar.
 local function make_conversion(conversion)
   return function(self, node, level)
     local text = self:print(node, 0, level)
@@ -131,8 +131,7 @@ local printers = {
   parameter = function(self, node)
     return self.environment.parameter(node.parameter) .. (leaves.has_head(node.parameter) and "[h]" or "[0]")
   end,
-  -- A sum over the heads: one variable, or an array with a number for each value of an index.
-  gathered = function(self, node, level)
+  head_sum = function(self, node, level)
     return node[1] and ("%s[%s]"):format(node.name, (self:print_integer(node[1], level))) or node.name
   end,
 }

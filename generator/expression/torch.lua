@@ -1,7 +1,7 @@
 -- Writes the formula of a score as Python with PyTorch, for the file that `export pytorch` writes.
 --
 -- Input: a node. Output: { lines, uses }:
---   lines   lines of a function's body, in which large parts that are used more than once outside of sums have names
+--   lines   lines of a function's body
 --   uses    the set of the names that the body reads:
 --             symbols: score, distance, positions, index, head, layer, length; with cross-attention also memory_index
 --             (the indices of keys) and key_length
@@ -41,7 +41,7 @@ local CROSS_SYMBOLS = setmetatable({
 local LONGEST_LINE = 96       -- characters
 local MAX_UNNAMED_LENGTH = 16 -- characters; only longer parts get a name to shorten a line
 local DIMENSIONS = 4          -- dimensions of scores: batch, heads, queries, keys
-local MAX_REPEATED_SIZE = 2   -- operations and leaves of the largest part that is written at each of its uses
+local MAX_REPEATED_SIZE = 2   -- operations and leaves; only larger parts that are used more than once get a name
 
 local Printer = {}
 Printer.__index = Printer
@@ -74,7 +74,7 @@ function printers.parameter(self, node)
   return store .. (leaves.has_head(node.parameter) and "[:, None, None]" or ""), PRIMARY
 end
 
--- The values of a sum's index, as a tensor along a dimension before all others. An earlier line of the body makes this
+-- The name of a tensor: the values of a sum's index, along a dimension before all others. Adds the line that makes the
 -- tensor.
 function printers.index(self, node)
   if not self.terms[node] then
@@ -96,9 +96,7 @@ function printers.lookup(self, node)
   return ("%s[%s]"):format(store, index_text), PRIMARY
 end
 
--- The terms of a sum may use the indices of sums around it. Returns the depth of the innermost of these sums whose
--- index is used; -1 if there is none. Sums nested between that sum and this one have dimensions of size 1 in the terms;
--- the summation removes these dimensions together with the dimension of this sum.
+-- Returns the depth of the innermost outer sum whose index the sum `node` reads; -1 if there is none.
 local function find_outer_depth(node)
   local depth = -1
   walk(node, function(inner_node)
@@ -114,6 +112,8 @@ function printers.sum(self, node)
   if not ir.depends_on(node[1], node.index) then
     return ("%d * %s"):format(node.index.count, self:print(node[1], PRODUCT + 1)), PRODUCT
   end
+  -- Dimension 0 belongs to node.index. The other removed dimensions have size 1: each belongs to an outer sum whose
+  -- index the terms do not read.
   local dims = "0"
   for i = 1, node.index.depth - find_outer_depth(node) - 1 do
     dims = dims .. ", " .. i
@@ -127,8 +127,8 @@ function printers.bucket(self, node)
   return ("bucket(%s, [%s])"):format(self:print(node[1], 0), edges), PRIMARY
 end
 
--- A value of a token for each head. The exported file stores values of queries along the rows of a tensor and all other
--- values along the columns, so that they broadcast over pairs.
+-- Values of tokens for each head. The exported file stores values of queries as [queries][1] and other values as
+-- [1][keys], so all values broadcast over pairs.
 function printers.value(self, node)
   self.uses.values = true
   return ("values[%q]"):format(node.parameter.name), PRIMARY
@@ -200,20 +200,20 @@ function Printer:print(node, min_precedence)
   return precedence < min_precedence and "(" .. out .. ")" or out
 end
 
--- The argument with the longest text among the arguments of a node that may get a name; nil if there is none.
+-- Returns the argument with the longest text; nil if all arguments are leaves, have names or are short.
 function Printer:find_longest_part(node)
   local longest_part, longest_length
   for _, argument in ipairs(node) do
-    local is_unnamed = not self.names[argument] and #argument > 0
-    local length = is_unnamed and #self:print(argument, 0) or 0
-    if is_unnamed and length > (longest_length or MAX_UNNAMED_LENGTH) then
+    local may_get_name = not self.names[argument] and #argument > 0
+    local length = may_get_name and #self:print(argument, 0) or 0
+    if length > (longest_length or MAX_UNNAMED_LENGTH) then
       longest_part, longest_length = argument, length
     end
   end
   return longest_part
 end
 
--- Adds the line that gives a node a name. The lines for inner parts that are too long for a line come before it.
+-- Adds the line that gives a node a name, after such lines for its long parts.
 function Printer:assign(node)
   local value = self:print_line(node)
   local name = text.make_name(#self.lines + 1)
@@ -221,8 +221,8 @@ function Printer:assign(node)
   self.names[node] = name
 end
 
--- Whether the text of a part is longer than a line in any case: each operation and each leaf takes at least a
--- character, and parts that have names count 1. The count stops at the limit, since formulas may be very large.
+-- Whether a part has more nodes than a line has characters. A named part counts as one node. The count stops at the
+-- limit, since formulas may be very large.
 function Printer:is_long(node)
   local free_characters = LONGEST_LINE
   local function visit(inner_node)
@@ -237,8 +237,7 @@ function Printer:is_long(node)
   return free_characters < 0
 end
 
--- The text of a node. Parts that are too long for any line are named first, then the longest parts until the line is
--- short enough.
+-- Prints a node. Parts for which is_long is true get names first, then the longest parts until the text fits in a line.
 function Printer:print_line(node)
   for _, argument in ipairs(node) do
     if self:is_long(argument) then

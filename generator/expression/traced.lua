@@ -28,9 +28,7 @@ M.SYMBOLS = { "score", "query", "key", "distance", "query_index", "key_index", "
   "head_width", "layer", "layers", "query_length", "key_length", "causal" }
 
 local MAX_TERMS = 1024 -- terms of a sum
--- The limit for the nodes of a formula in a spec, checked after each operation. While one operation, such as sum, adds
--- nodes, the limit is ir.MAX_NODES.
-local MAX_NODES = 2048
+local MAX_NODES = 2048 -- nodes of a formula after an operation; ir.MAX_NODES is the limit within an operation
 
 -- Refuses a wrong number of arguments. expected: the right number; false: 2 or more.
 local function check_count(word, count, expected)
@@ -40,21 +38,21 @@ local function check_count(word, count, expected)
   end
 end
 
--- The result of the builder (a node, or nil and a problem) as a tracing object; a problem is raised.
+-- Wraps a node of the builder, or raises the builder's problem.
 local function wrap_result(word, node, problem)
   if not node then
     refuse(word, problem.what, problem.expected, problem.hint)
   elseif session.builder.count > MAX_NODES then
     refuse(word, ("the formula has more than %d operations"):format(MAX_NODES), "a smaller one",
-      "sum(n, function(m) ... end) counts its term once, unless the term reads x.score, values of tokens or "
-        .. "sum_to_query")
+      "write repeated terms as sum(n, function(m) ... end): the term counts once, unless it reads x.score, values of "
+        .. "tokens or sum_to_query")
   elseif node.op == "number" and not is_finite(node.value) then
     refuse(word, ("%s gives no finite number here"):format(word), "arguments that give a finite number")
   end
   return wrap(node)
 end
 
--- The tracing object for an operation of the builder. word: the text of the spec that messages name.
+-- Wraps the builder's node for an operation. word: the text of the spec that messages name.
 local function build(word, op, ...)
   return wrap_result(word, session.builder:apply(op, ...))
 end
@@ -78,8 +76,7 @@ local function compute_plain(word, op, arguments)
   return value
 end
 
--- The result of an operator, a function or a comparison; min and max of more than two arguments are applied from the
--- left.
+-- Returns the result of an operator, a function or a comparison. min and max have two or more arguments.
 local function apply(word, op, ...)
   local arguments, has_node, row = { ... }, false, functions.rows[op]
   for i = 1, select("#", ...) do
@@ -167,7 +164,8 @@ local function check_edges(edges)
     if type(edge) ~= "number" or not is_finite(edge) then
       refuse("bucket", ("edge %d is %s"):format(i, show(edge)), "ascending numbers")
     elseif i > 1 and edge <= copy[i - 1] then
-      refuse("bucket", ("edge %d, %s, follows %s"):format(i, show(edge), show(copy[i - 1])), "ascending numbers")
+      refuse("bucket", ("edge %d (%s) is not larger than edge %d (%s)"):format(i, show(edge), i - 1,
+        show(copy[i - 1])), "ascending numbers")
     end
     copy[i] = edge
   end
@@ -235,8 +233,8 @@ local OPERATORS = { __add = { "+", "add" }, __sub = { "-", "sub" }, __mul = { "*
 local COMPARED_MESSAGE = "a traced value is compared"
 local NEGATE_HINT = "arithmetic; negate(a) is the opposite of a truth value"
 
--- Name of a refused operator's metamethod -> the operator's symbol, the text that is expected instead, and the message,
--- by default "`symbol` of a traced value".
+-- Metamethod of a refused operator -> { operator, expected text, message }. The default message is "`operator` of a
+-- traced value".
 local FORBIDDEN = {
   __lt = { "<", "less(a, b)", COMPARED_MESSAGE },
   __le = { "<=", "less_equal(a, b)", COMPARED_MESSAGE },
@@ -273,8 +271,11 @@ for _, metatable in next, { TRACED, TABLE, ROOT } do
   lists.update(metatable, EVENTS)
 end
 
--- The words of formulas, for tracers in other languages: the names of functions and of fields of x, the signs of
--- operators by the names of their metamethods in Lua, and the message for each refused metamethod.
+-- The words of formulas, for tracers in other languages:
+--   functions   names of functions
+--   symbols     names of fields of x
+--   operators   metamethod in Lua -> the sign of its operator
+--   refused     metamethod in Lua -> its message: { what, expected }
 function M.list_words()
   local operators, refusals = { __idiv = "//", __unm = "-" }, {}
   for event, entry in next, OPERATORS do
@@ -312,7 +313,7 @@ end)
 TABLE.__index, TABLE.__call = export(objects.refuse_table), export(objects.refuse_table)
 
 TABLE.__newindex = export(function(object)
-  refuse(tables[object].local_name, "a table parameter is set", "its values in the field parameters")
+  refuse(tables[object].local_name, "a table parameter is set", "its values in encoding.parameters")
 end)
 
 local function read_parameter(p)
@@ -365,11 +366,11 @@ end)
 -- Begins a session, which M.finish ends; returns x, the argument of the function to trace. Fields of new_session:
 --   builder, heads, head_width, layers
 --   causal       1 or 0
---   score        the node that the function gets as x.score: the result of the function before; nil for the first
---                function, whose x.score is the logit
---   parameters   the parameters, by their names in the spec
---   used         set here: the set of the names of parameters that the function reads
---   symbol_names   set here: node -> the name of the symbol by which the function first reads it
+--   score        the node of x.score: the result of the previous score function; nil if x.score is the logit
+--   parameters   name in the spec -> the parameter
+-- Fields that this function adds:
+--   used         the set of the names of parameters that the function reads
+--   symbol_names   node -> the name of the first symbol that returned this node
 function M.begin(new_session)
   new_session.used, new_session.symbol_names = {}, {}
   session = new_session

@@ -50,7 +50,7 @@ end
 function M.describe(build, pair_gradient)
   local words = nests.collect_words(pair_gradient)
   local list = lists.map(build.row_sums, function(sum)
-    return { name = sum.name, place = cpu.write_sum_place(build, sum.leaf), text = expression_text.format(sum.term),
+    return { name = sum.name, place = cpu.write_sum_index(build, sum.leaf), text = expression_text.format(sum.term),
       term = nests.make_pair(build, sum.term), has_gradient = words["d" .. sum.name] or false }
   end)
   list.count, list.has_gradients = #list, lists.any(list, function(sum) return sum.has_gradient end)
