@@ -13,7 +13,7 @@ INPUTS = ${inputs}, /* rows of the embedding: ${tokens_text} */
 % else
 TOKENS = ${tokens}, /* rows of the ${is_step_major and "input's weight" or "embedding"}: ${tokens_text} */
 % end
-OUTPUT_TOKEN = ${cpu.first_class}, /* ${cpu.first_class_words} the first output symbol */ % if cpu.class_table
+OUTPUT_TOKEN = ${cpu.first_class}, /* ${cpu.first_class_comment} */ % if cpu.class_table
 CLASSES = ${classes},
 CLASS_COLUMNS = ${class_columns}, /* classes, rounded up to a whole vector */
 POSITION_ROWS = ${additive.rows}, % if additive.kind == "learned"

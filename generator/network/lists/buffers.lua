@@ -1,5 +1,8 @@
--- Assigns a buffer to each value and gradient of a network: either each repetition of a block has a buffer of its own,
--- which keeps the value for the backward pass, or one buffer serves all repetitions.
+-- Assigns a buffer to each value and each gradient of a network.
+--
+-- If a block's backward list reads a value of the block, each repetition has a buffer for this value in training. In
+-- evaluation, one buffer serves all repetitions. Other values with equal names share a buffer; scope_lists.lua prevents
+-- conflicts.
 --
 -- Input: a network (builder.lua), and for each scope its forward list, and its backward list with buffers of gradients.
 -- Output:
@@ -25,9 +28,6 @@
 --   is_read_backward   whether the backward pass reads the buffer
 --   writer     its first writer: an operation of the forward list, or an entry of the backward list; nil for the input
 --              of a repetition
---
--- A value of a block that the block's backward list reads has a buffer for each repetition in training, and one buffer
--- for all repetitions in evaluation. Other values with equal names share a buffer (scope_lists.lua prevents conflicts).
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
@@ -38,15 +38,16 @@ local M = {}
 -- The fields of a backward list's entry (backward.lua) that hold the buffers that the entry writes.
 local WRITTEN_FIELDS = { "to", "dbranch", "dq", "dkv", "dcontribution" }
 
--- The buffers of gradients that an entry of a backward list writes, each once: in self-attention dkv is dq.
+-- The buffers of gradients that an entry of a backward list writes. In self-attention dkv is dq, and is listed once.
 function M.list_written(entry)
   return lists.map(WRITTEN_FIELDS, function(field)
     return not (field == "dkv" and entry.dkv == entry.dq) and entry[field] or nil
   end)
 end
 
--- The name of a buffer that values of one width and one stream share: STREAM_name_width. STREAM is left out for the
--- first stream, or if `name` contains STREAM_, as in dtarget_x; the width is left out if it is the model's.
+-- The name of a buffer that values of one width and one stream share: STREAM_name_width.
+--   STREAM_   is left out for the first stream, or if `name` contains this text, as dtarget_x does
+--   _width    is left out for the model's width
 function M.name_for_stream(name, value)
   local prefix = value.stream.name .. "_"
   local stream = value.stream.index > 0 and not name:find(prefix, 1, true) and prefix or ""
@@ -86,19 +87,21 @@ local function make_adder(list)
   end
 end
 
--- A buffer of rows for a value or a gradient. value: a table with the buffer's name, width and stream; fields: the
--- fields of the buffer that differ from the defaults, or nil.
+-- A buffer of rows for a value or a gradient.
+--   value    a table with the buffer's name, width and stream
+--   fields   the fields of the buffer that differ from the defaults, or nil
 function M.make_rows(value, writer, fields)
   return lists.merge({ name = value.name, form = "rows", width = value.width, stream = value.stream, training = false,
     comment = value.comment, is_read_backward = false, writer = writer }, fields or {})
 end
 
--- Collects the buffers of one scope: buffers of its state and of the workspace, each in the order of their first
--- writers. Carried values (scope_lists.lua) have no buffer here: cpu_names.lua and cuda_records.lua name the buffers in
--- which they lie. add_shared: a function that adds a buffer to the workspace. evaluates_dropout: whether evaluation
--- applies dropout, so that it needs masks too.
+-- Returns the entry of a scope in the field `scopes` of the output; adds the scope's other buffers to the workspace.
+-- Buffers are in the order of their first writers. Carried values have no buffer of their own (scope_lists.lua).
+--   add_shared          a function that adds a buffer to the workspace
+--   evaluates_dropout   whether evaluation applies dropout, so that masks also exist in evaluation
 local function collect_buffers(scope, forward, backward, add_shared, evaluates_dropout)
   local read_values, state_buffers, masks = M.find_read_values(backward), {}, {}
+  local is_network = scope.parent == nil
   local add_stored = make_adder(state_buffers)
   if scope.input_value and read_values[scope.input_value] then
     add_stored(M.make_rows(scope.input_value, nil, { training = true, is_read_backward = true }))
@@ -120,7 +123,7 @@ local function collect_buffers(scope, forward, backward, add_shared, evaluates_d
     end
     for _, value in ipairs(ops.list_results(op)) do
       if value ~= scope.output_value and not value.carried and op.kind ~= "classify" then
-        local add_buffer = read_values[value] and scope.input_value and add_stored or add_shared
+        local add_buffer = read_values[value] and not is_network and add_stored or add_shared
         add_buffer(M.make_rows(value, op, { is_read_backward = read_values[value] }))
       end
     end
@@ -138,8 +141,7 @@ local function collect_buffers(scope, forward, backward, add_shared, evaluates_d
   return { state_buffers = state_buffers, read_backward = read_values }
 end
 
--- Derives the buffers. lists_by_scope: the lists of all scopes (scope_lists.lua); evaluates_dropout: whether evaluation
--- applies dropout.
+-- Derives the output of this module. evaluates_dropout: whether evaluation applies dropout.
 function M.derive(net, lists_by_scope, evaluates_dropout)
   local workspace, scopes = {}, {}
   local add_shared = make_adder(workspace)

@@ -1,9 +1,9 @@
 -- Finds whether a network can be decoded token by token. If so, it also finds which operations run once and which run
 -- with every token.
 --
--- The decoded stream is the labelled stream, which holds the target. Operations of other streams, which do not depend
--- on it, run once, before the first token is decoded. Operations of the decoded stream run for a few tokens at a time,
--- and read the keys and values of earlier tokens from a cache.
+-- The decoded stream is the labelled stream, which holds the target. Operations of other streams do not depend on the
+-- decoded stream. They run once, before the first token is decoded. Operations of the decoded stream run for a few
+-- tokens at a time, and read the keys and values of earlier tokens from a cache.
 -- Decoding is impossible if
 --   a token attends to a later token,
 --   another stream reads the decoded stream,
@@ -20,12 +20,13 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
--- Whether an operation permits decoding of a stream: an operation of the stream must compute each token from this and
--- earlier tokens alone, and an operation of another stream must not read the decoded stream.
+-- Whether an operation permits decoding of a stream.
+--   An operation of the stream must compute each token from this token and earlier tokens alone.
+--   An operation of another stream must not read the decoded stream.
 local function permits_decoding(op, stream)
   for _, operand in ipairs(ops.list_operands(op)) do
-    local read_stream = operand.value.stream
-    if operand.role ~= "external" and read_stream == stream and op.out.stream ~= stream then
+    local is_checked_inside = operand.role == "external" -- operations inside the block read this value
+    if not is_checked_inside and operand.value.stream == stream and op.out.stream ~= stream then
       return false
     end
   end
@@ -54,8 +55,8 @@ function M.find_stream(net, has_target, evaluates_dropout)
   return has_attention and stream or nil
 end
 
--- A part of the operations of a scope's list: if runs_once is true, those that run once, before all decoded tokens; if
--- it is false, those that run with every token.
+-- The operations of a scope's list that run once, before all decoded tokens (runs_once is true), or that run with every
+-- token (runs_once is false).
 function M.list_part(list, stream, runs_once)
   return lists.map(list, function(op) return (op.out.stream ~= stream) == runs_once and op or nil end)
 end

@@ -1,14 +1,14 @@
 -- Fuses neighbouring operations that one kernel computes.
 --
 -- Input: a scope's operations in order, and its result, nil for the network. Output: a new list in which one operation
--- replaces each fused pair; the graph is unchanged. In generated code operations are fused in five ways; this module
--- fuses in the second and the third way:
+-- replaces each fused pair. Generated code has five kinds of fused operations; this module makes the second and the
+-- third kind:
 --
 --   product + bias            one operation of the graph already (builder.lua)
 --   product + bias + relu     one operation with has_relu = true, if only relu reads the product
---   sum + norm                one operation of kind "add_norm", if the norm is the next operation and reads the sum;
---                             its field `sum` is the sum's value if this value must be stored, since it has other
---                             readers or is the scope's result
+--   sum + norm                one operation of kind "add_norm", if the norm is the next operation and reads the sum.
+--                             The field `sum` is the sum's value if other operations read this value, or if it is the
+--                             scope's result; else nil
 --   derivative of relu        computed as part of a product's input gradient, if this product alone reads the result of
 --                             relu (backward.lua)
 --   q, k, v; gate and up      one product of several weights in the graph already (attention.lua, feedforward.lua)

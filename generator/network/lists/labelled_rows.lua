@@ -1,26 +1,28 @@
--- Finds the operations of a network whose results are needed only on labelled rows: the rows of the tokens at which
--- answers are read, if these are not all tokens. After the last attention no other rows are used, so the CPU does not
--- compute them.
+-- Finds the operations of a network whose results are needed only on labelled rows. Labelled rows are the rows of the
+-- tokens at which answers are read. After the last attention no other rows are used, so the CPU omits them.
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua). Output: nil if all rows are needed, else
---   labelled_work   the set of the work on labelled rows alone. In a block, only the last repetition omits the other
---             rows. The items are operations of fused lists and entries of backward lists that run row by row, and
---             attentions, which then compute labelled queries alone
+--   labelled_work   the set of the operations of fused lists, and of the entries of backward lists, that work on
+--             labelled rows alone. Attentions in this set compute labelled queries alone. In a block, only the last
+--             repetition omits the other rows
 --   values    the set of the values of which only labelled rows are computed, and stored one after another
 --   expansions   entry of a backward list -> the list of the buffers of gradients that are expanded before the entry;
---             scope -> the list of the buffers that are expanded at the scope's end. To expand a buffer is to move its
---             labelled rows to their places among the rows of all tokens, and to set the other rows to zero
---   token_texts   list of C texts: for each operation of labelled_work, the number of floating-point operations that a
---             forward pass saves for each omitted row, such as "2.0 * WIDTH * WIDTH"
---   pair_texts    list of C texts: for each attention of labelled_work, the number of floating-point operations that it
---             saves for each pair of an omitted row and a key
---   pair_flops    name of a family -> the value of its text in pair_texts, as a number; false if it has no such text
+--             scope -> the list of the buffers that are expanded at the scope's end. Expanding a buffer moves its
+--             labelled rows to their places among the rows of all tokens, and sets the other rows to zero
+--   row_flops_texts    list of C texts: for each row-by-row operation of labelled_work, the number of floating-point
+--             operations that a forward pass saves for an omitted row, such as "2.0 * WIDTH * WIDTH"
+--   pair_flops_texts   list of C texts: for each attention of labelled_work, the number of floating-point operations
+--             that a forward pass saves for a pair of an omitted row and a key
+--   pair_flops    name of a family -> the value of its text in pair_flops_texts, as a number; false without a text
 --
--- The lists are walked backwards from the labels. If only labelled rows of a result are read, an operation that works
--- row by row reads only labelled rows; every other operation reads all rows. If a value has both kinds of readers, all
--- its rows are computed, and its labelled rows are copied from them. In the backward pass, a gradient of labelled rows
--- is expanded when a gradient of all rows is added to it, or when all its rows are read. A scope in which a gradient of
--- labelled rows would be added to a gradient of all rows is computed for all rows, to preserve the order of sums.
+-- Forward lists are walked backwards from the labels. An operation that works row by row reads only labelled rows if
+-- only labelled rows of its result are read. Every other operation reads all rows. If a value has both kinds of
+-- readers, all its rows are computed, and copies of the labelled rows are made.
+--
+-- In the backward pass, the buffer of a gradient has labelled rows alone, or all rows:
+--   labelled rows   The buffer is expanded before an entry that works on all rows reads it or adds to it.
+--   all rows        No entry that works on labelled rows can read the buffer or add to it. A scope with such an entry
+--                   is computed for all rows.
 
 local buffers = require("network.lists.buffers")
 local lists = require("base.lists")
@@ -30,18 +32,18 @@ local M = {}
 
 local find_in_scope
 
--- Records an operation whose result is used at labelled rows alone. result: the table that M.derive returns.
+-- Records an operation if only labelled rows of its result are read. result: the table that M.derive returns.
 local function record_partial(result, lists_by_scope, op)
   local flops = ops.count_flops(op)
   if ops[op.kind].is_by_row then
     result.labelled_work[op] = true
     if flops.token then
-      table.insert(result.token_texts, 1, flops.text)
+      table.insert(result.row_flops_texts, 1, flops.text)
     end
     lists.update(result.values, lists.to_set(ops.list_results(op)))
   elseif op.kind == "attention" then
     result.pair_flops[op.family.name] = flops.pair
-    table.insert(result.pair_texts, 1, flops.text)
+    table.insert(result.pair_flops_texts, 1, flops.text)
     result.labelled_work[op] = true
   elseif op.kind == "block" then
     find_in_scope(result, lists_by_scope, op.block)
@@ -72,9 +74,8 @@ end
 local Walk = {}
 Walk.__index = Walk
 
--- Records that an entry reads a buffer or adds to it, at labelled rows alone (is_partial) or at all rows. Returns
--- whether the buffer has, or can be given, the rows that the entry reads: labelled rows can be expanded to all rows
--- before the entry.
+-- Records that an entry reads a buffer or adds to it. Returns whether the buffer has the rows that the entry needs.
+-- is_partial: whether the entry works on labelled rows alone; if not, a buffer of labelled rows is expanded before.
 function Walk:note_read(buffer, is_partial, entry)
   if is_partial then
     return self.labelled_buffers[buffer.name] or false
@@ -85,6 +86,7 @@ function Walk:note_read(buffer, is_partial, entry)
   return true
 end
 
+-- Records whether a buffer holds labelled rows alone after an entry wrote it.
 function Walk:note_write(buffer, is_partial)
   self.labelled_buffers[buffer.name] = is_partial or nil
 end
@@ -131,11 +133,11 @@ local function walk_backward(result, lists_by_scope, scope)
   return is_supported
 end
 
--- Derives the output of M.derive. whole_scopes: the set of the scopes that are computed for all rows. If another scope
--- must be computed for all rows, this function adds it to the set and returns nil.
+-- Derives the output of M.derive. whole_scopes: the set of the scopes that are computed for all rows. If the walk finds
+-- a further scope for this set, this function adds the scope and returns nil.
 local function derive(net, lists_by_scope, whole_scopes)
   local result = { labelled_work = {}, values = {}, expansions = {}, scopes = {}, whole_scopes = whole_scopes,
-    pair_flops = {}, token_texts = {}, pair_texts = {} }
+    pair_flops = {}, row_flops_texts = {}, pair_flops_texts = {} }
   for _, op in ipairs(ops.find_all(net, "attention")) do
     result.pair_flops[op.family.name] = false
   end
@@ -149,9 +151,10 @@ local function derive(net, lists_by_scope, whole_scopes)
   whole_scopes[unsupported_scope] = true
 end
 
--- Finds the work on labelled rows. A network with several streams has none, since all tokens of the target are read; a
--- recurrent network has none, since its rows lie step by step; a network with a loss after every pass has none, since
--- only the last pass could omit rows.
+-- Derives the output of this module. Three kinds of networks have no work on labelled rows:
+--   with several streams         all tokens of the target are read
+--   recurrent networks           rows lie step by step
+--   with a loss after each pass  only the last pass could omit rows
 function M.derive(net, lists_by_scope)
   local has_losses = lists.any(net.scopes, function(scope) return scope.has_losses end)
   if net.streams[2] or net.is_step_major or has_losses then

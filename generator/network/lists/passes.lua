@@ -15,12 +15,12 @@
 --               "STREAM.tokens", such as "source.tokens"
 --   parameters  the number of learned numbers
 --   per_token   the number of floating-point operations for a token
---   per_pair    the number of floating-point operations for a pair of tokens. The sum of per_token over the forward and
---               the backward list is three times the sum in outline.lua; the same holds for per_pair
+--   per_pair    the number of floating-point operations for a pair of tokens
 --   stream, keys   see outline.lua
 --   buffers     names of the buffers whose first writer is the operation
--- The forward list of a block whose backward pass reads the input of a repetition begins with an entry of kind "input".
--- The learned numbers of scores that all layers share are an entry of kind "score" of the network.
+-- The sums of per_token and of per_pair over both lists are three times the sums in outline.lua.
+-- If a block's backward pass reads the block's input, the forward list begins with an entry of kind "input".
+-- If all layers share learned numbers of a score, the network's forward list ends with an entry of kind "score".
 
 local buffers = require("network.lists.buffers")
 local lists = require("base.lists")
@@ -30,7 +30,7 @@ local cpu_buffers = require("network.targets.cpu_buffers")
 
 local M = {}
 
--- The name of a value's buffer. Results of blocks share the buffer of their stream if they are read once.
+-- The name of a value's buffer. A carried result of a block (scope_lists.lua) is in the buffer of the stream's output.
 local function get_name(value)
   local is_carried_result = value.op and value.op.kind == "block" and value.carried
   return value.is_input and "input" or is_carried_result and buffers.name_for_stream("output", value) or value.name
@@ -55,7 +55,7 @@ local describers = {
     return ("product with %s%s%s%s"):format(op.weight, op.p.bias and ", bias" or "", op.has_relu and ", relu" or "",
       op.dropout and ", dropped out" or "")
   end,
-  recur = function(op) return ("%s with the weights input and recurrent"):format(ops.recur.describe(op)) end,
+  recur = function(op) return ("%s with input weights and recurrent weights"):format(ops.recur.describe(op)) end,
   add = describe_sum,
   add_norm = function(op) return describe_sum(op) .. ", " .. ops.norm.describe(op) end,
   block = function(op) return "all repetitions of " .. op.block.name end,
@@ -67,16 +67,15 @@ local function make_entry(kind, name, text, reads, shape)
     per_pair = 0, stream = 0, keys = 0, buffers = {} }
 end
 
--- Sets the floating-point operations of an entry to the floating-point operations of the forward operation `op`, times
--- a factor.
+-- Sets the numbers of floating-point operations of an entry: `factor` times the numbers of the forward operation `op`.
 local function set_flops(entry, op, factor)
   local flops = ops.count_flops(op)
   entry.per_token, entry.per_pair = factor * (flops.token or 0), factor * (flops.pair or 0)
   entry.stream, entry.keys = op.out.stream.index, (op.kv or op.out).stream.index
 end
 
--- The entry of a forward operation. counted_parameters: the set of the parameters that earlier entries have counted;
--- this entry adds its own parameters.
+-- The entry of a forward operation. counted_parameters: the set of the parameters that entries have counted so far, to
+-- which this function adds parameters.
 local function describe_forward(net, op, counted_parameters)
   local name = op.sum and op.sum.name .. ", " .. op.out.name or get_name(op.out)
   local describe = describers[op.kind] or ops[op.kind].describe
@@ -89,9 +88,10 @@ local function describe_forward(net, op, counted_parameters)
   return entry
 end
 
--- Functions, by the kind of an entry of a backward list, that return three results: the description; the names of the
--- values that the entry reads in addition to the gradient `dy`; and its number of floating-point operations as a
--- multiple of the forward operation's number, nil if they are not counted.
+-- Functions, by the kind of an entry of a backward list, with three results:
+--   the description
+--   the names of the values that the entry reads in addition to the gradient `dy`
+--   the factor for set_flops, nil if floating-point operations are not counted
 local backward_describers = {
   norm_grad = function(item)
     return "gradient of " .. item.op.name .. (item.dbranch and ", dropout" or ""), { item.op.name .. "_xhat" }
@@ -110,7 +110,7 @@ local backward_describers = {
     return "gradient of attention " .. item.op.family.name, reads, 2
   end,
   recur_grad = function(item)
-    return "gradient through all steps, and of the weights input and recurrent", { item.op.out.name }, 2
+    return "gradient through all steps, gradients of input weights and recurrent weights", { item.op.out.name }, 2
   end,
   accumulate = function(item) return "sum", { item.from.name } end,
   copy = function(item) return "copy", { item.from.name } end,
@@ -125,7 +125,7 @@ local backward_describers = {
   end,
 }
 
--- The gradient of an operation that maps the rows of one value, such as an activation, also reads this value.
+-- The gradient of an activation or of a gate also reads the operation's input.
 for kind, definition in next, ops.list_row_operations() do
   backward_describers[kind .. "_grad"] = function(item)
     return "gradient of " .. definition.describe_without_dropout(item.op), list_operands(item.op)
@@ -155,9 +155,8 @@ local function describe_backward(net, item)
   return entry
 end
 
--- Returns a table: writer (an operation, or an entry of a backward list) -> the names of the buffers of which it is the
--- first writer, in order. The buffer for the input of a repetition has no writer; the key for its name is the scope's
--- list `state_buffers`.
+-- Returns a table: operation or entry of a backward list -> the names of the buffers whose first writer it is. The
+-- buffer for a repetition's input has no writer: its key is the scope's list state_buffers.
 local function index_by_writer(buffer_lists, lists_by_scope)
   local names_by_writer = {}
   for _, buffer in ipairs(buffer_lists.workspace) do

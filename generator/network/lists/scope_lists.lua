@@ -1,5 +1,5 @@
--- Derives the forward list (fused) and the backward list of every scope of a network, and names of buffers without
--- conflicts.
+-- Derives the forward list (fused) and the backward list of every scope of a network. Renames values of the network so
+-- that they can share buffers without conflicts.
 --
 -- Input: a network (builder.lua); a scope is the network itself, a block or a group. Output: a table `lists_by_scope`.
 -- Its field `order` is the list of scopes, the network first. For each scope it has a table with these fields:
@@ -8,17 +8,21 @@
 --   gradients   value -> the buffer of its gradient
 --   writes      the set of the names of the buffers that the backward list writes, except buffers for external values
 --
--- Values with equal names share a buffer, also if they belong to different scopes. A value of the residual stream
--- outside of blocks is called carried in two cases: a single block reads the value, as its input; or the value is the
--- result of a block and is read once. No buffer has the name of a carried value: the value is in the buffer of a
--- block's input or of the stream's output. Its field `carried` is a table with the field `block`: the block that reads
--- the value as its input, or false.
+-- Values with equal names share a buffer, also if they belong to different scopes. Carried values are an exception: no
+-- buffer has the name of a carried value. Carried values are values of the residual stream outside of blocks, of two
+-- kinds:
+--   a block's input    A block is the value's only reader, and reads it as its input.
+--   a block's result   Another operation is the value's only reader.
+-- A carried block's input is in the buffer of this input, if the block has one. All other carried values are in the
+-- buffer of the stream's output. The field `carried` of a carried value is { block }: the block whose input it is, or
+-- false.
 --
--- There is a conflict if two values would need one buffer at the same time, or if one buffer would need two shapes.
--- Then a carried value gets a buffer of its own name (the field `has_own_buffer`), and a value that is not carried is
--- renamed in the graph itself: its stream's name is put before its own name, or a number after it. To find conflicts,
--- the module walks through the forward passes of training and of evaluation and checks that every read finds the right
--- value; after each change it derives the lists again.
+-- There is a conflict if two values would need one buffer at the same time, or if one buffer would need two shapes. The
+-- module changes one of the values, then derives the lists again:
+--   a carried value   gets a buffer of its own name (the field `has_own_buffer`)
+--   another value     gets a new name in the graph: the stream's name as a prefix, or a number as a suffix
+-- The module finds conflicts by a walk through the forward passes of training and of evaluation: every read must find
+-- the right value.
 
 local backward = require("network.lists.backward")
 local buffers = require("network.lists.buffers")
@@ -32,7 +36,7 @@ local M = {}
 
 local MAX_ATTEMPTS = 1000
 
--- No buffer may have these names: other members of the C struct that holds a workspace have them.
+-- Names of other members in the C struct of a workspace, which no buffer may have.
 local RESERVED_NAMES = lists.split_set([[step block parameters shared length sequences tokens rows all read vocabulary
   token_vectors token_scratch position position_scratch sums losses correct keep]])
 
@@ -40,15 +44,15 @@ local RESERVED_NAMES = lists.split_set([[step block parameters shared length seq
 local ATTENTION_BUFFERS = { "delta", "dproducts", "head_sums", "inverse_sum", "inverse_total", "key_bias", "key_sums",
   "largest", "log_sum", "pair_scores", "pairs", "query_sums", "starts", "weights" }
 
--- Marks the values of a network or a group that have no buffer of their own name.
+-- Sets the field `carried` of the values of a network or a group.
 local function mark_in_scope(scope)
   local readers = fuse.find_readers(scope.ops)
   local function mark(value)
     local value_readers = readers[value] or {}
     local reader = #value_readers == 1 and value_readers[1]
     local block = reader and reader.kind == "block" and reader.x == value and reader.block
-    local is_carried = value.is_residual and not value.has_own_buffer
-      and (block or value.op and value.op.kind == "block" and reader)
+    local is_result_read_once = value.op and value.op.kind == "block" and reader
+    local is_carried = value.is_residual and not value.has_own_buffer and (block or is_result_read_once)
     value.carried = is_carried and { block = block or false } or nil
   end
   if scope.input_value then
@@ -96,17 +100,18 @@ end
 local Walk = {}
 Walk.__index = Walk
 
--- Raises a conflict: `value` cannot have its buffer. holder: the value that the buffer holds, or nil. The field
--- `conflict` of the error is the value that must get a buffer of its own name or be renamed: `value` if it can be
--- changed, otherwise `holder`.
+-- Raises a conflict: `value` cannot have its buffer. holder: the value in the buffer, or nil.
+-- The error's field `conflict` is the value to change: `value`, or `holder` if `value` cannot be changed.
 local function raise_conflict(value, holder)
   for _, candidate in ipairs({ value, holder }) do
-    if candidate.carried or candidate.op and candidate ~= candidate.op.scope.output_value then
+    local can_be_renamed = candidate.op and candidate ~= candidate.op.scope.output_value
+    if candidate.carried or can_be_renamed then
       error({ problem = true, conflict = candidate }, 0)
     end
   end
   error(holder and ("network: the buffer of the value %s holds the value %s; one of them needs another name"):format(
-    value.name, holder.name) or ("network: the value %s cannot have a buffer of its name"):format(value.name), 0)
+    value.name, holder.name) or ("network: the value %s needs another name: its buffer's name is taken"):format(
+    value.name), 0)
 end
 
 local function get_shape(value)
@@ -118,18 +123,18 @@ function Walk:keeps_input(block)
   return self.is_training and self.read_backward[block][block.input_value] or false
 end
 
--- The key of a value's buffer: its name, or "BLOCK.NAME" if every repetition of a block has its own buffer for it.
+-- The key of a value's buffer: "BLOCK.NAME" if each repetition of a block has such a buffer; else the buffer's name.
 function Walk:make_key(scope, value)
   if value.external then
     return self:make_key(scope.parent, value.external)
   elseif value.carried then
-    local block = M.find_input_block(value)
+    local block = M.find_block_storing(value)
     return block and self:keeps_input(block) and block.name .. ".input" or buffers.name_for_stream("output", value)
   end
   return (scope ~= self.net and self.read_backward[scope][value] and scope.name .. "." or "") .. value.name
 end
 
--- Checks that a buffer holds the value that an operation reads there.
+-- Checks that the value which an operation reads is in its buffer.
 function Walk:check_read(key, value)
   if self.contents[key] ~= value then
     raise_conflict(value, self.contents[key])
@@ -146,8 +151,8 @@ function Walk:note_write(key, value)
   self.contents[key] = value
 end
 
--- Walks a repetition of a block or a group, or the network itself. input, result: { key, value }, the repetition's
--- input and result with the keys of their buffers; nil for the network.
+-- Walks a repetition of a block or a group, or the network itself.
+--   input, result   { key, value }: the repetition's input and result with the keys of their buffers, or nil
 function Walk:walk_scope(scope, input, result)
   for _, op in ipairs(self.lists_by_scope[scope].forward) do
     for _, value in ipairs(ops.list_read(op)) do
@@ -169,8 +174,8 @@ function Walk:walk_scope(scope, input, result)
   end
 end
 
--- Checks, at the end of a scope, that the values which its backward list reads are still in their buffers. Values of
--- the network that the backward list reads are checked at the end of the pass.
+-- Checks that the values which a scope's backward list reads are still in their buffers when the scope ends. External
+-- values must be in their buffers until the pass ends, so this function adds them to values_at_end.
 function Walk:check_kept(scope)
   for _, op in ipairs(self.lists_by_scope[scope].forward) do
     for _, value in ipairs(ops.list_results(op)) do
@@ -185,10 +190,11 @@ function Walk:check_kept(scope)
   end
 end
 
--- Walks the repetitions of a block. op: the operation that runs the block; scope: the scope of this operation;
--- scope_input, scope_result: the arguments `input` and `result` with which this scope is walked.
+-- Walks the repetitions of a block.
+--   scope, op   the operation that runs the block, and the scope of this operation
+--   scope_input, scope_result   the arguments `input` and `result` of walk_scope for `scope`
 function Walk:walk_block(scope, op, scope_input, scope_result)
-  local block, keeps_input = op.block, self:keeps_input(M.find_first_block(op.block))
+  local block, keeps_input = op.block, self:keeps_input(M.find_block_storing_input(op.block))
   local walked_count = math.min(block.times, 2) -- repetitions after the second behave as the second
   local stream_output = buffers.name_for_stream("output", block.output_value)
   local input = op.x == scope.input_value and scope_input or { key = self:make_key(scope, op.x), value = op.x }
@@ -211,8 +217,8 @@ function Walk:walk_block(scope, op, scope_input, scope_result)
   end
 end
 
--- The set of the names that no buffer of a value may have, since other members of the C structs of workspaces and
--- layers have them. In device code carried values of the network are such members.
+-- The set of the names that no buffer of a value may have: names of other members in the C structs of workspaces and
+-- layers. In device code, carried values of the network are such members.
 local function find_reserved(net, lists_by_scope)
   local names = lists.to_set(lists.get_names(net.streams[2] and net.streams or {}))
   setmetatable(names, { __index = RESERVED_NAMES })
@@ -268,7 +274,7 @@ local function check_gradients(lists_by_scope)
   end
 end
 
--- The value that must get a buffer of its own name or be renamed; nil if there is none.
+-- The value to change, because its buffer has a conflict; nil if there is no conflict.
 local function find_conflict(net, lists_by_scope)
   local _, problem = diagnostics.attempt(function()
     walk_pass(net, lists_by_scope, true)
@@ -278,9 +284,10 @@ local function find_conflict(net, lists_by_scope)
   return problem and problem.conflict
 end
 
--- Renames a value. If its stream is not the first and the new name is free, the stream's name is put before the value's
--- name. All values of the scope with the same name, width and stream are then renamed together. In the first stream, or
--- if the new name is taken, the value gets a number.
+-- Renames a value in one of two ways:
+--   STREAM_name   in a stream that is not the first, if this name is free. All values of the scope with the same name,
+--                 width and stream are renamed together.
+--   name_NUMBER   in all other cases
 local function rename_value(net, value)
   local base = value.name:gsub("_%d+$", "")
   local used_names = lists.to_set(lists.collect(net.order, function(scope)
@@ -303,8 +310,8 @@ local function rename_value(net, value)
   end
 end
 
--- If a block reads a value of the network as an external value, it adds to the gradient of this value in the buffer
--- d<name>. No other value may use this buffer, so this function renames other values with the same name.
+-- If a block reads a value of the network as an external value, the buffer d<name> holds the gradient of this value
+-- alone. So this function renames other values with the same name.
 local function rename_external_duplicates(net)
   local external_values = {} -- name -> the value of the network
   for _, inner in lists.iterate_nested(net.scopes, "externals") do
@@ -317,18 +324,19 @@ local function rename_external_duplicates(net)
   end
 end
 
--- The block or group that stores the input of `block`. A block stores its own input. A group stores its own input too,
--- unless the input is a carried value: then the inner block that reads the value stores it.
-function M.find_first_block(block)
-  return block.is_group and block.input_value.carried and M.find_first_block(block.input_value.carried.block) or block
+-- The block or group that stores the input of `block`: `block` itself, except for a group whose input is carried. The
+-- inner block that reads such an input stores it.
+function M.find_block_storing_input(block)
+  local is_carried_input = block.is_group and block.input_value.carried
+  return is_carried_input and M.find_block_storing_input(block.input_value.carried.block) or block
 end
 
 -- The block that stores a carried value as its input; false if no block reads the value as its input.
-function M.find_input_block(value)
-  return value.carried.block and M.find_first_block(value.carried.block)
+function M.find_block_storing(value)
+  return value.carried.block and M.find_block_storing_input(value.carried.block)
 end
 
--- The value of the network that a value of a block or a group stands for, or the value itself.
+-- The original of an external value: a value of the network. For other values, the value itself.
 function M.find_origin(value)
   return value.external and M.find_origin(value.external) or value
 end

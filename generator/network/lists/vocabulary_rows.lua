@@ -1,8 +1,9 @@
 -- Finds the operations that compute equal rows for all tokens with the same symbol. If a block's input is an embedding
 -- without added positions and without dropout, a row in the block's first repetition depends only on the token's symbol
--- until attention mixes tokens. The CPU computes such rows once for each symbol of the vocabulary (rows of the
--- vocabulary) and copies them to the tokens; in the backward pass it first sums gradients by symbol. An operation runs
--- by symbol if it computes rows of the vocabulary; it runs for all tokens if it computes a row for each token.
+-- until attention mixes tokens. The CPU computes such rows once for each symbol of the vocabulary, and copies them to
+-- the tokens. Rows for symbols are called rows of the vocabulary. An operation runs
+--   by symbol        if it computes rows of the vocabulary
+--   for all tokens   if it computes a row for each token
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua), and its labelled rows (labelled_rows.lua) or nil.
 -- Operations on labelled rows alone are not computed by symbol. Output: nil if no operation can run by symbol, else
@@ -15,15 +16,16 @@
 --   summed      entry of the backward list -> the list of the buffers of gradients that are summed by symbol before the
 --               entry; block -> the list of the buffers of gradients that are summed at the block's end
 --   width       the width of the widest copied or summed value
---   token_texts   list of C texts: for each operation that runs by symbol, the number of floating-point operations that
---               a forward pass saves for each omitted row
+--   row_flops_texts   list of C texts: for each operation that runs by symbol, the number of floating-point operations
+--               that a forward pass saves for an omitted row
 --
--- A value has the vocabulary's rows or the rows of all tokens; only the block's input has both. In the value's buffer,
--- the copies for all tokens replace the vocabulary's rows. So if one operation reads a value for all tokens, all
--- operations that read the value run for all tokens. Gradients by symbol have the vocabulary's rows; gradients by token
--- have the rows of all tokens. A gradient by token is summed by symbol before a gradient by symbol is computed from it
--- or added to it. No operation of the block runs by symbol if a gradient by token would be added to a gradient by
--- symbol: the order of sums would change.
+-- The block's input has a buffer for each kind of rows. Another value has one buffer. In this buffer, copies for all
+-- tokens overwrite the vocabulary's rows. So if one reader of such a value runs for all tokens, all its readers do.
+--
+-- In the backward pass, the buffer of a gradient has the rows of all tokens, or the vocabulary's rows:
+--   rows of all tokens    The buffer is summed by symbol before an entry that runs by symbol reads it or adds to it.
+--   vocabulary's rows     No entry that runs for all tokens can read the buffer or add to it: the order of sums would
+--                         change. If the block has such an entry, no operation of the block runs by symbol.
 
 local buffers = require("network.lists.buffers")
 local lists = require("base.lists")
@@ -60,8 +62,8 @@ local function find_token_values(list, symbol_operations)
   return lists.to_set(lists.collect(list, function(op) return symbol_operations[op] and {} or ops.list_read(op) end))
 end
 
--- Adds to token_operations the operations that cannot run by symbol because another operation reads one of their
--- operands for all tokens; returns whether there are any.
+-- Adds to token_operations each operation that reads a value which another operation reads for all tokens. Returns
+-- whether there are such operations.
 local function add_token_operations(block, list, symbol_operations, token_operations)
   local is_token_value = find_token_values(list, symbol_operations)
   local readers = lists.filter(list, function(op)
@@ -81,7 +83,7 @@ local function find_symbol_operations(result, list, labelled)
   until not add_token_operations(result.block, list, result.by_symbol, token_operations)
   local is_token_value = find_token_values(list, result.by_symbol)
   local symbol_list = lists.filter(list, function(op) return result.by_symbol[op] end)
-  result.token_texts = lists.collect(symbol_list, function(op) return { ops.count_flops(op).text } end)
+  result.row_flops_texts = lists.collect(symbol_list, function(op) return { ops.count_flops(op).text } end)
   for _, value in ipairs(lists.collect(symbol_list, ops.list_results)) do
     if is_token_value[value] then
       result.repeated[value] = true
@@ -95,9 +97,8 @@ end
 local Walk = {}
 Walk.__index = Walk
 
--- Records that an entry reads a buffer or adds to it, by symbol (runs_by_symbol) or for all tokens. Returns whether the
--- buffer has, or can be given, the rows that the entry reads: rows of all tokens can be summed by symbol before the
--- entry.
+-- Records that an entry reads a buffer or adds to it. Returns whether the buffer has the rows that the entry needs.
+-- runs_by_symbol: whether the entry runs by symbol; if so, a buffer with rows of all tokens is summed before.
 function Walk:note_read(buffer, runs_by_symbol, entry)
   if runs_by_symbol and not self.symbol_buffers[buffer.name] then
     lists.append_to(self.result.summed, entry, buffer)
@@ -122,7 +123,7 @@ end
 function Walk:walk_entry(entry)
   local runs_by_symbol = self:runs_by_symbol(entry)
   if entry.kind == "accumulate" and runs_by_symbol and not self.symbol_buffers[entry.from.name] then
-    return false -- the buffer `from` holds gradients of all tokens
+    return false -- `from` has rows of all tokens, `to` has the vocabulary's rows
   end
   local read_buffers = { entry.from or entry.dy, (entry.is_added or entry.kind == "accumulate") and entry.to or nil }
   if lists.any(read_buffers, function(buffer) return not self:note_read(buffer, runs_by_symbol, entry) end) then
@@ -135,8 +136,8 @@ function Walk:walk_entry(entry)
   return true
 end
 
--- The embedding that only a block reads, as its input, and that adds no positions and has no dropout; nil if there is
--- none. list: the network's backward list.
+-- The embedding without positions and without dropout whose only reader is a block, as its input; nil if there is none.
+-- list: the network's backward list.
 local function find_embedding(list)
   for i, entry in ipairs(list) do
     local op, earlier_entry = entry.op, list[i - 1] or {}
@@ -147,21 +148,20 @@ local function find_embedding(list)
   end
 end
 
--- Finds the rows that are computed by symbol. lists_by_scope: the lists of all scopes; labelled: the labelled rows, or
--- nil.
+-- Derives the output of this module. labelled: the labelled rows (labelled_rows.lua), or nil.
 function M.derive(net, lists_by_scope, labelled)
   local embed = not net.streams[2] and find_embedding(lists_by_scope[net].backward)
   if not embed then
     return nil
   end
-  local block = scope_lists.find_input_block(embed.out)
+  local block = scope_lists.find_block_storing(embed.out)
   if block.is_group then
     return nil
   end
   local result = { block = block, embed = embed, by_symbol = {}, repeated = {}, summed = {} }
   find_symbol_operations(result, lists_by_scope[block].forward, labelled)
   local walk, input = setmetatable({ result = result, symbol_buffers = {} }, Walk), block.input_value
-  local is_supported = result.token_texts[1] ~= nil
+  local is_supported = result.row_flops_texts[1] ~= nil
     and not lists.any(lists_by_scope[block].backward, function(entry) return not walk:walk_entry(entry) end)
   local gradient = { name = buffers.name_for_stream("gradient", input), width = input.width }
   return is_supported and walk:note_read(gradient, true, block) and result or nil

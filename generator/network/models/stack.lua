@@ -6,14 +6,14 @@
 -- Input: the network and the section `model` (builder.lua); x, the value of the stream's tokens; options. Output: the
 -- value after the last block or norm. Fields of `options`:
 --   layers      the number of layers
---   source      with "post": a publication that comments of generated code name in addition, or nil
+--   source      a further publication for comments of generated code if the place is "post", or nil
 --   loops       the section model.loops, or nil
 -- Fields of `options` for a model with several stacks:
 --   name        the block's name, by default "layer"
 --   path        the prefix of its tensors' names, with %d for the repetition
 --   attention   the family of self-attention, by default "self"
 --   memory      a value of another stream, to which each block attends after its self-attention, by cross-attention
---   norm        the name of a norm after the last block, with "post" as well as with "pre"
+--   norm        the name of a norm after the last block, for both places of norms
 --   norm_path   the first part of the names of this norm's tensors
 --   kind        the stack's kind in comments of generated code, by default model.kind
 --
@@ -45,8 +45,9 @@ local function describe(model, options, is_pass)
     table.concat(sources, "; "))
 end
 
--- Appends a layer to the value h of the block `b`, with self-attention of a family, and with cross-attention to
--- `memory` if it is not nil; returns its result.
+-- Appends a layer to the block `b`, which reads the value h; returns the layer's result.
+--   family   the name of the family of self-attention
+--   memory   the value that cross-attention reads, or nil
 local function add_layer(b, h, model, family, memory)
   local kind, is_pre, norm_count = model.norm.kind, model.norm.place == "pre", 0
   -- Adds a branch to h, with a norm before the branch or after the sum.
@@ -71,9 +72,12 @@ end
 return function(net, model, x, options)
   local loops, norm_kind, is_pre = options.loops or { times = 1 }, model.norm.kind, model.norm.place == "pre"
   local norms_inside = is_pre and loops.norm == "inside"
-  -- The encodings by layer, in order; without encodings by layer, one entry for all layers. name: the encoding's
-  -- attention family; times: the number of its successive layers; period: the number of layers of a cycle; first: the
-  -- index of the first of its layers; is_last: whether its layers are those of the incomplete last cycle.
+  -- The encodings by layer, in order; without encodings by layer, one entry for all layers. Fields of an entry:
+  --   name      the encoding's attention family
+  --   times     the number of the encoding's successive layers
+  --   period    the number of layers of a cycle
+  --   first     the index of the encoding's first layer
+  --   is_last   whether the entry is for layers of the incomplete last cycle
   local entries = net.layer_families
   entries = entries[1] and entries
     or { { name = options.attention or "self", times = options.layers, period = options.layers } }
@@ -97,20 +101,19 @@ return function(net, model, x, options)
   -- Adds the block of an entry. Passes are repetitions of the group `pass`, or, if there is no such group, of the block
   -- itself.
   local function add_block(scope, h, entry)
-    local pass_repetitions = entry.times * (entry.is_last and 1 or cycles)
+    local repetitions_per_pass = entry.times * (entry.is_last and 1 or cycles)
     local block_options = lists.merge(group and {} or pass_options, { path = options.path or "layers.%d.",
-      -- the index of a repetition's layer, counted over all passes. i: the index of the block's repetition within a
-      -- pass. The cycle of this repetition has the index i // times; the index of its layer among the layers of the
-      -- entry in this cycle is i % times
+      -- the index of a repetition's layer, counted over all passes
       get_number = is_by_layer and function(repetition)
-        local pass, i = repetition // pass_repetitions, repetition % pass_repetitions
-        return pass * options.layers + i // entry.times * entry.period + entry.first + i % entry.times
+        local pass_index, index_in_pass = repetition // repetitions_per_pass, repetition % repetitions_per_pass
+        local cycle_index, index_in_entry = index_in_pass // entry.times, index_in_pass % entry.times
+        return pass_index * options.layers + cycle_index * entry.period + entry.first + index_in_entry
       end or nil })
     local suffix = is_by_layer and entry.name:match("^self(.*)") or "" -- "1" for self1
     local b = scope:block((options.name or "layer") .. suffix, entry.times, describe(model, options, is_pass),
       block_options)
     h = is_pass and open_pass(b, h) or b:input(h)
-    h = net.block_place and b:place(h, net.block_place) or h
+    h = net.block_place and b:place(h, net.block_place) or h -- adds vectors of positions in each block
     h = add_layer(b, h, model, entry.name, options.memory and b:external(options.memory))
     if is_pass then
       return close_pass(b, h)

@@ -2,9 +2,9 @@
 --
 -- A record describes one call: a function, and the order of its arguments. The role of an argument is a word for its
 -- meaning, such as "x" or "out". Fields of a record:
---   call        the form of the call, such as "routine(rows, x, out)": a function and the roles of its arguments. The
---               word `routine` stands for the field `routine`; another function's name is literal, and so are arguments
---               in single quotes
+--   call        the form of the call, such as "routine(rows, x, 'g')": a function, and its arguments. The word
+--               `routine` stands for the field `routine`; another word is the function's name. An argument is a role,
+--               or a literal text in single quotes
 --   routine     the function's name if the call has the word `routine`
 --   <role>      the text of the argument with this role; false if the argument is absent
 --   template    the template that prints the record, if it is not a single call
@@ -25,10 +25,12 @@ local GRADIENTS = { from = true, dy = true, to = true, dbranch = true, dq = true
 local VALUES = { out = true, sum = true, x = true, residual = true, branch = true, q = true, kv = true,
   contribution = true, hidden = true }
 
--- Texts for the records of an entry, by role: for GRADIENTS the buffers that the entry reads and writes, for VALUES the
--- operands and results of its operation, for other roles the scope's texts; false for an absent gradient or value.
--- entry: an operation of a forward list, or an entry of a backward list; place_value: a function that returns the text
--- of a value.
+-- Returns texts for the records of an entry, by role; false for an absent gradient or value:
+--   GRADIENTS     the buffers that the entry reads and writes
+--   VALUES        the operands and results of the entry's operation
+--   other roles   the scope's texts
+-- entry: an operation of a forward list, or an entry of a backward list.
+-- place_value: a function that returns the text of a value.
 function M.make_text(scope_text, entry, place_value)
   local op = entry.op or entry
   return setmetatable({}, { __index = function(_, role)
@@ -41,8 +43,8 @@ function M.make_text(scope_text, entry, place_value)
   end })
 end
 
--- The text of an argument: the literal word in single quotes; else the record's field for the role; else the role's
--- text in `text` (M.make_text), which becomes the record's field.
+-- The text of an argument: the literal text in single quotes, or the record's field for the role. If the record has no
+-- such field, the role's text in `text` (M.make_text) becomes the field.
 local function find_argument(record, role, text)
   local literal = role:match("^'(.*)'$")
   if not literal and record[role] == nil then
@@ -73,8 +75,9 @@ function M.fill(target, record, text)
   return record
 end
 
--- Completes records and appends them to the list `records`. ...: the new records of an operation, or of a backward
--- list's entry; false in place of a record is skipped. kind: the kind of the records that do not have one.
+-- Completes records and appends them to the list `records`.
+--   ...    the new records of an operation, or of a backward list's entry; false in place of a record is skipped
+--   kind   the kind of the records that do not have one
 function M.append(target, records, kind, text, ...)
   for _, record in ipairs({ ... }) do
     if record then
@@ -107,14 +110,13 @@ function M.find_read(records)
 end
 
 -- An empty set of functions of generated code. A key is a text with all properties of a function, such as its sizes;
--- there is one function for each key. The first call that needs a function gives it its name. used_names: the set of
--- the names of other functions in the file.
+-- there is one function for each key. used_names: the set of the names of other functions in the file.
 function M.make_functions(used_names)
   return { list = {}, by_key = {}, names = used_names }
 end
 
 -- The name of the function for a key. If the key is new, `new_function` (a table of the function's fields) is added to
--- the set. Its name is `name`, with a number if another function has this name.
+-- the set, with the name `name`. A number follows this name if another function has it.
 function M.find_function(set, key, name, new_function)
   if not set.by_key[key] then
     new_function.name = names.find_unused(name, set.names)
@@ -136,10 +138,10 @@ function M.make_norm(text, op, routine, call)
     xhat = text.state_prefix .. op.name .. "_xhat", rstd = text.state_prefix .. op.name .. "_rstd" }
 end
 
--- Adds to the tables `forward` and `backward` the functions that make records of operations over the rows of one value
--- (activations and gates). These functions pass their argument target_table on, the table `cpu` or `device`.
--- name_routine(target_table, op, kernel, ending): returns the name of the generated function that applies a kernel to
--- rows; add_dropout(target_table, text, op, record): returns the record and the records of its dropout.
+-- Adds functions that make the records of activations and gates to the tables `forward` and `backward`.
+-- target_table: the table `cpu` or `device`. Arguments:
+--   name_routine(target_table, op, kernel, ending)   returns the name of the generated function for a kernel
+--   add_dropout(target_table, text, op, record)      returns the record and the records of its dropout
 function M.add_row_records(forward, backward, name_routine, add_dropout)
   for kind, operation in next, ops.list_row_operations() do
     forward[kind] = function(target_table, text, op)
@@ -166,16 +168,16 @@ function M.name_norm_grad(entry)
   return ("%sadd_%snorm%s_grad"):format(prefix, dropout, entry.is_added and "_sum" or "")
 end
 
-local GROUP_COLUMNS = 60 -- a line that declares struct members gets no further member once it has this many columns
+local FULL_LINE_COLUMNS = 60 -- a line of C with so many columns gets no further member
 
--- The declarations of a struct's members as lines of C. Fields of a member: type, name; comment, or nil; key, a text,
--- or nil. Successive members with equal keys and equal comments share a line.
+-- The declarations of a struct's members as lines of C. Fields of a member: type, name, comment or nil, key or nil.
+-- Successive members with equal keys and equal comments share a line.
 function M.write_members(members)
   local lines = {}
   for _, member in ipairs(members) do
     local line, star = lines[#lines], member.type:match("%*?$")
     local may_share_line = line and member.key and line.key == member.key and line.comment == member.comment
-    if may_share_line and #line.text < GROUP_COLUMNS then
+    if may_share_line and #line.text < FULL_LINE_COLUMNS then
       line.text = ("%s, %s%s"):format(line.text, star, member.name)
     else
       lines[#lines + 1] = { key = member.key, comment = member.comment,

@@ -2,20 +2,20 @@
 -- which gives the hidden values; and a second product, the only reader of the hidden values. One function computes a
 -- chain, so its second product reads the hidden values from shared memory.
 --
--- Input: the entries { kind, item, is_backward } of a block's forward and backward lists (cuda_lists.lua), where `item`
--- is an operation, or an entry of a backward list; stores_operands: whether operands of products are stored in global
--- memory, for all thread blocks that train one model together (warp_products.lua), so that hidden values and their
--- gradients need no other buffer. Output: lists in which an entry of kind "chain" or "chain_grad" replaces the entries
--- of two products, and { values, gradients }, the sets of the names of buffers that chains make unnecessary. The field
--- `item` of the new entries:
+-- Input: the entries { kind, item, is_backward } of a block's forward and backward lists (cuda_lists.lua), and
+--   stores_operands   whether operands of products are stored in global memory (warp_products.lua). Then hidden values
+--                     and their gradients need no other buffer
+-- Output: two new lists, in which an entry of kind "chain" or "chain_grad" replaces the entries of two products; and
+--   { values, gradients }   the sets of the names of buffers that chains make unnecessary
+-- The field `item` of the new entries:
 --
 --   chain
 --     first       the first product
 --     operation   the operation between the products; nil if relu is a part of the first product
 --     last        the second product
 --     x           the input of the first product
---     sum         the result of the first product, if the gradient of the activation reads this result; else false: the
---                 gradient of relu reads `hidden` instead
+--     sum         the result of the first product, if the gradient of the activation reads this result; else false.
+--                 The gradient of relu reads `hidden` instead
 --     hidden      the values after the operation
 --     out         the result of the second product
 --     kernel      the activation: "relu", or a name K with functions K_real and K_slope in kernels/cuda/activations.cu
@@ -39,8 +39,10 @@ local M = {}
 -- The kinds of operations that may stand between the two products.
 local OPERATIONS = { activation = true, gate = true }
 
--- Three results for the activation after the product at index i: its kernel; its operation, nil if it is a part of the
--- product; and the index at which the second product of a chain would be. No result if no activation follows.
+-- Finds the activation or gate after the product at index i. Three results, or none:
+--   its kernel
+--   its operation, nil if relu is a part of the product
+--   the index at which the second product of a chain would be
 local function find_operation(list, i)
   local product, next_op = list[i].item, list[i + 1] and list[i + 1].item
   if product.has_relu then
@@ -72,9 +74,10 @@ local function is_gradient(entry, kind, op)
   return entry ~= nil and entry.kind == kind and entry.item.op == op
 end
 
--- The gradient of a chain that begins at index i of a backward list, as three results: the item of kind "chain_grad";
--- the entry for the gradient of the first product's weight; and the index of the last replaced entry. nil if the
--- chain's gradient does not begin there.
+-- Finds a chain's gradient at index i of a backward list. Three results; nil if the gradient does not begin there:
+--   the item of kind "chain_grad"
+--   the entry for the gradient of the first product's weight
+--   the index of the last replaced entry
 local function find_gradient(list, i, chain)
   local hidden_grad, operation = list[i].item, chain.operation
   if not is_gradient(list[i], "input_grad", chain.last) or hidden_grad.is_added
@@ -100,11 +103,11 @@ local function find_gradient_index(list, chain)
   end
 end
 
--- Replaces pairs of products by chains. Returns the new forward list, the new backward list, and the unnecessary
--- buffers.
+-- Returns the output of this module.
 function M.chain(forward, backward, stores_operands)
   local readers = fuse.find_readers(lists.map(forward, function(entry)
-    return entry.kind ~= "drop" and entry.item or nil
+    local repeats_operation = entry.kind == "drop" -- the operation of the entry before
+    return not repeats_operation and entry.item or nil
   end))
   -- chains_by_index: index in `backward` at which a chain's gradient begins -> the chain
   local new_forward, new_backward, chains_by_index, i = {}, {}, {}, 1
@@ -138,7 +141,8 @@ function M.chain(forward, backward, stores_operands)
     end
     i = i + 1
   end
-  for _, buffer in ipairs(lists.collect(new_backward, function(entry) return buffers.list_written(entry.item) end)) do
+  local written_buffers = lists.collect(new_backward, function(entry) return buffers.list_written(entry.item) end)
+  for _, buffer in ipairs(written_buffers) do
     unused.gradients[buffer.name] = nil
   end
   return new_forward, new_backward, unused

@@ -1,5 +1,5 @@
--- Describes the buffers of the network on the CPU in three ways: as members of structs; as requests to the generated
--- function lay_out, which divides memory among buffers; and as pure data.
+-- Describes the buffers of the network on the CPU in three ways: as members of structs, as requests for memory, and as
+-- pure data. The generated function lay_out gives memory to the requests.
 --
 -- Input: a network (builder.lua), a list of buffers (buffers.lua). Output:
 --   M.write_members   lines of C that declare the members
@@ -38,14 +38,14 @@ function M.write_members(net, list)
   end))
 end
 
--- The requests for memory:
+-- Returns the requests for memory:
 --   always           the records of buffers that exist in training and in evaluation
 --   training         the records of buffers that exist only in training
 --   depends_on_mode  whether training needs more memory than evaluation
--- prefix: the text before a member's name. byte_count: C text of a pointer to the count of bytes that are used so far.
--- The field `row` of a record is C text of the number of bytes of a buffer with one number for each token. With one
--- stream this text is the name of the C variable `row`. With several streams the text is a product, the number of rows
--- times the size of a number.
+-- Arguments:
+--   prefix           the text before a member's name
+--   byte_count       C text of a pointer to the count of used bytes
+-- The field `row` of a record is C text of the size in bytes of a buffer with one number for each token.
 function M.list_requests(net, list, prefix, byte_count)
   local requests = { always = {}, training = {}, depends_on_mode = false }
   for _, buffer in ipairs(list) do

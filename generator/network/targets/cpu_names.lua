@@ -29,8 +29,8 @@ function M.list_kernel_names()
   return lists.to_set(lists.collect(names, function(name) return { name, name .. "_grad" } end))
 end
 
--- Texts for the records of a scope's calls (cpu_records.lua). mode: see M.make_placer. The calls of a group are printed
--- within the network's list of calls. Fields that are prefixes, to which names of members are appended:
+-- Texts for the records of a scope's calls (cpu_records.lua). mode: see M.make_placer. The network's function contains
+-- the calls of groups. Fields that are prefixes, to which names of members are appended:
 --   w              members of the workspace
 --   state_prefix   members of the layer's state
 --   p              parameters
@@ -39,9 +39,8 @@ end
 --   selection      members of the selection of rows that a repetition computes
 -- Fields that are arguments:
 --   self           the workspace
---   all            the selection of all tokens if the CPU omits unused rows (cpu_rows.lua), else false
---   part           the selection of the tokens that the current repetition computes if the CPU omits unused rows, else
---                  false
+--   all            the selection of all tokens; false if the CPU computes all rows (cpu_rows.lua)
+--   part           the selection of the tokens that the current repetition computes; false if the CPU computes all rows
 function M.make_scope_text(cpu, scope, mode)
   local is_block = scope ~= cpu.net and not scope.is_group
   local text = is_block
@@ -57,14 +56,16 @@ function M.make_scope_text(cpu, scope, mode)
   return text
 end
 
--- Three indices of repetitions of a block or a group, as text: of the first repetition within the current repetition of
--- its parent, of the one after the last, and of the current one. A block that runs once in each repetition of a group
--- has no index variable of its own. is_backward: whether the range begins at the first repetition with a gradient,
--- after the free passes (passes without gradient at the beginning of a step).
+-- Returns the range of repetitions of a block or a group in one repetition of its parent. Three indices as text:
+--   the first index
+--   the index after the last one
+--   the current index: the variable l; or the first index, if a group's repetition runs the block once
+-- is_backward: whether the range omits free passes (passes without gradient at the beginning of a step).
 function M.write_range(block, is_backward)
   local first, past = repetitions.write_range(block, "w.passes")
   if not block.parent.is_group then
-    return is_backward and block.is_progressive and repetitions.write_count(block, "w.free_passes") or first, past, "l"
+    local omits_free_passes = is_backward and block.is_progressive
+    return omits_free_passes and repetitions.write_count(block, "w.free_passes") or first, past, "l"
   end
   return first, past, block.times == 1 and first or "l"
 end
@@ -99,23 +100,23 @@ end
 -- The place of the input of a block or a group in repetition `index` of an enclosing scope. value: a value with the
 -- input's width and stream.
 local function place_input(cpu, block, scope, index, value, mode)
-  local reader = scope_lists.find_first_block(block)
-  return M.keeps_input(cpu, reader, mode)
-    and ("w.%s[%s].input"):format(reader.name, repetitions.write_first_index(reader, scope, index))
+  local storing_block = scope_lists.find_block_storing_input(block)
+  return M.keeps_input(cpu, storing_block, mode)
+    and ("w.%s[%s].input"):format(storing_block.name, repetitions.write_first_index(storing_block, scope, index))
     or "w." .. buffers.name_for_stream("output", value)
 end
 
 local place_outside
 
--- The place of a group's input. The first repetition reads the value of the group's parent; later repetitions read the
--- output of the repetition before. A carried value has no buffer of its own name: it lies in a block's input or in the
--- stream's output (scope_lists.lua), as the inputs of later repetitions do.
+-- The place of a group's input. The first repetition reads a value of the group's parent. Later repetitions read the
+-- output of the repetition before.
 local function place_group_input(cpu, group, mode)
   local place = place_input(cpu, group, group, group.index, group.input_value, mode)
   local first_place = place_outside(cpu, group.parent, group.outer_input, mode)
-  local is_stored = M.keeps_input(cpu, scope_lists.find_first_block(group), mode)
+  local is_stored = M.keeps_input(cpu, scope_lists.find_block_storing_input(group), mode)
+  local is_same_in_all_repetitions = is_stored or group.outer_input.carried
   local first = M.write_range(group)
-  return (is_stored or group.outer_input.carried) and place
+  return is_same_in_all_repetitions and place
     or ("%s > %s ? %s : %s"):format(group.index, first, place, first_place)
 end
 
@@ -133,9 +134,9 @@ local function place_group_output(cpu, group, mode)
   return place == last_place and place or ("%s + 1 < %s ? %s : %s"):format(group.index, past, place, last_place)
 end
 
--- The record of all repetitions of the group op.block; each group has a template. losses: false if no loss follows the
--- repetitions. If a loss follows each repetition, `losses` is true in a forward list; in a backward list it is the name
--- of the function that adds the gradient of this loss.
+-- The record of all repetitions of the group op.block. losses is false, or if a loss follows each repetition:
+--   in a forward list    true
+--   in a backward list   the name of the function that adds the gradient of this loss
 function M.make_group(cpu, text, op, is_backward, losses)
   local group = op.block
   local first, past = M.write_range(group, is_backward)
@@ -146,9 +147,8 @@ function M.make_group(cpu, text, op, is_backward, losses)
       gradient = "w." .. buffers.name_for_stream("gradient", op.out) } or false }
 end
 
--- The place of a value of the network or of a group. A carried value that a block reads as its input lies where the
--- block's first repetition reads its input; another carried value is a block's result, and lies in the buffer `output`
--- of its width and stream. mode: "train" or "evaluate".
+-- The place of a value of the network or of a group. mode: "train" or "evaluate". A carried value (scope_lists.lua) is
+-- in a block's input or in the stream's output.
 function place_outside(cpu, scope, value, mode)
   if scope.is_group and value == scope.input_value then
     return place_group_input(cpu, scope, mode)
@@ -162,8 +162,9 @@ function place_outside(cpu, scope, value, mode)
     or "w." .. buffers.name_for_stream("output", value)
 end
 
--- Makes a function that returns the place of a scope's value. mode: "train" or "evaluate" for the network and groups;
--- for a block "forward" in its forward function and "back" in its backward function.
+-- Makes a function that returns the place of a scope's value. mode:
+--   for the network and groups   "train" or "evaluate"
+--   for a block                  "forward" in its forward function, "back" in its backward function
 function M.make_placer(cpu, scope, text, mode)
   return function(value)
     return (scope == cpu.net or scope.is_group) and place_outside(cpu, scope, value, mode)

@@ -4,7 +4,7 @@
 -- Input: a network (builder.lua), its lists (scope_lists.lua), its structs of parameters (parameters.lua), its buffers
 -- (buffers.lua). Output, pure data, in which lists of operations are lists of records (calls.lua):
 --   states      the states of repetitions (structs with the values that a repetition stores): all entries of `blocks`,
---               and for each group whose state has members an entry with the fields that make_state() returns
+--               and an entry with the fields of make_state() for each group whose state has members
 --   blocks      the blocks in order, each with:
 --     name, comment, parameters_type   texts for generated code
 --     count, layers        the number of layers, as C text and as a number
@@ -15,8 +15,8 @@
 --     stored               the largest number of repetitions with a gradient
 --     forward, backward    the lists of a repetition
 --     depends_on_mode      whether `forward` differs by mode
---     own_input            the name of the value that the first repetition reads, if the backward pass reads the value
---                          and the value has a buffer of its own name; else false
+--     own_input            the name of the value that the first repetition reads, if this value has a buffer of its
+--                          own name and the backward pass reads it; else false
 --     has_panels           whether the block has panels of weights
 --     gradient             the name of the buffer of the stream's gradient
 --     uses_part            { forward, backward }: whether the function for this list has the argument `part`, since the
@@ -58,8 +58,9 @@
 --   has_masks   whether any value has a mask of dropout
 --   class_table   the name of the table whose rows are the output layer's weight, or false
 --   first_class   with class_table, the index of this table's row for the first class
---   first_class_words   with class_table, the words for this row in a comment of generated code
---   attended    name of a family -> { queries, keys, contribution }: the names of these values in a layer's state
+--   first_class_comment   with class_table, the comment for this index in generated code
+--   attended    name of a family -> { queries, keys, contribution }: the names of values in a layer's state.
+--               contribution: the value that the family reads in addition to queries and keys (ops.lua), or false
 --   embeddings  the functions that embed tokens, each with the fields of M.list_functions of embeddings.lua and with:
 --     mask            the name of the mask of its dropout, or false
 --     dropout_number  the index of its dropout; 0 without dropout
@@ -102,8 +103,8 @@ local rows = require("network.targets.cpu_rows")
 
 local M = {}
 
--- The records of an evaluation in which values are traced too (stored for analyses): after each embedding and each
--- recurrence comes a record that traces its values, and the record of a block also traces its attentions and results.
+-- The records of an evaluation that also traces values (stores them for analyses). A record after each embedding and
+-- each recurrence traces its values. The record of a block also traces the block's attentions and results.
 -- evaluation_records: the records of evaluation, which this function changes.
 local function make_trace(cpu, evaluation_records)
   local trace_records = {}
@@ -111,8 +112,8 @@ local function make_trace(cpu, evaluation_records)
     trace_records[#trace_records + 1] = record
     record.list = record.list and make_trace(cpu, record.list)
     if record.kind == "embed" or record.kind == "recur" then
-      -- 'to++': the next element of the array of places for traced values; record.traced: C text of the number of
-      -- tokens if there are several streams, else false
+      -- to++: the next element of the array of places for traced values
+      -- record.traced: C text of the number of tokens if there are several streams, else false
       calls.append("cpu", trace_records, "trace", nil, { call = "trace_activation(self, tokens, x, 'to++')",
         self = not record.traced and record.self, x = record.out, tokens = record.traced })
     elseif record.kind == "block" and not record.list then
@@ -177,9 +178,9 @@ local function name_attended(net)
   return by_family
 end
 
--- A block's function for decoding, with its records in `list`. runs_once: true for the function that runs once, before
--- all tokens, false for the function that runs with every token; has_caches: whether the block has caches. Fields that
--- begin with reads_: whether the records read this argument.
+-- A block's function for decoding, with its records in `list`. A field reads_X: whether the records read an argument X.
+--   runs_once    whether the function runs once, before all tokens; else it runs with every token
+--   has_caches   whether the block has caches
 local function make_decoding_function(cpu, block, stream, runs_once, has_caches)
   local list = records.list_decoding(cpu, block, stream, runs_once)
   local read_names = calls.find_read(list)
@@ -250,8 +251,10 @@ end
 --   panels_member   the name of the workspace's member with the panels of weights
 function M.derive(net, lists_by_scope, structs, buffer_lists, labelled, vocabulary, stream, eval_dropout, panels_member)
   local kernel_names, class_table = names.list_kernel_names(), net.classified.op.class_table
-  -- part_names and copied_parts map a value to the name of the buffer for copies of its labelled rows: part_names for
-  -- all values that have such a buffer, copied_parts for those whose buffer the network's records have filled so far.
+  local has_output_weight = net.classified.op.other_parameters[1] ~= nil
+  -- value -> the name of the buffer for copies of the value's labelled rows:
+  --   part_names     for all values with such a buffer
+  --   copied_parts   for the values whose rows the network's records have copied so far
   local cpu = { net = net, lists = lists_by_scope, buffers = buffer_lists, labelled_rows = labelled, part_names = {},
     copied_parts = {}, vocabulary = vocabulary, eval_dropout = eval_dropout, panels_member = panels_member,
     products = calls.make_functions(kernel_names), gradients = calls.make_functions(kernel_names),
@@ -271,9 +274,9 @@ function M.derive(net, lists_by_scope, structs, buffer_lists, labelled, vocabula
   pass.reads_parameters, pass.depends_on_mode = read_names.p or false, read_names.train or false
   return { blocks = blocks, states = states, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = cpu_buffers.write_members(net, cpu.buffers.workspace),
-    unused_rows = labelled and { per_token = write_sum(labelled.token_texts),
-      per_pair = write_sum(labelled.pair_texts), pair_flops = labelled.pair_flops } or false,
-    vocabulary = vocabulary and { per_token = write_sum(vocabulary.token_texts) } or false,
+    unused_rows = labelled and { per_token = write_sum(labelled.row_flops_texts),
+      per_pair = write_sum(labelled.pair_flops_texts), pair_flops = labelled.pair_flops } or false,
+    vocabulary = vocabulary and { per_token = write_sum(vocabulary.row_flops_texts) } or false,
     requests = cpu_buffers.list_requests(net, cpu.buffers.workspace, "w->", "&used"),
     workspace = cpu_buffers.describe(cpu.buffers.workspace),
     passes = lists.any(net.scopes, function(block) return block.has_passes and block.loops end) or false,
@@ -281,7 +284,8 @@ function M.derive(net, lists_by_scope, structs, buffer_lists, labelled, vocabula
     gradient_passes = lists.any(net.scopes, function(block) return block.is_progressive and block.stored_loops end),
     has_losses = lists.any(net.scopes, function(block) return block.has_losses end) or false,
     class_table = class_table and class_table.name or false, first_class = class_table and class_table.rows.output or 0,
-    first_class_words = net.classified.op.other_parameters[1] and "row of the output layer's weight for" or "token of",
+    first_class_comment = (has_output_weight and "row of the output layer's weight for" or "token of")
+      .. " the first output symbol",
     max_dropouts = builder.find_max_dropouts(net),
     has_masks = lists.any(net.order, function(scope) return next(scope.masks) ~= nil end),
     embeddings = list_embeddings(cpu), attended = name_attended(net),

@@ -23,8 +23,8 @@ local find_function, make_suffix = calls.find_function, calls.make_suffix
 -- pointers, counts of rows and prefixes for the operation, by role (cpu_names.lua).
 local forward = { classify = function() return { call = "classify(self, x, 'sums')" } end }
 
--- The name of the generated function of a norm. form: the middle of the name, such as "row_norm"; dropout: the name of
--- the branch's dropout, or false; fields: the function's further fields.
+-- The name of the generated function of a norm. form: the middle of the name, such as "row_norm".
+-- dropout: the name of the branch's dropout, or false. fields: the function's further fields.
 local function find_norm_function(cpu, op, form, dropout, fields)
   local ending = dropout and dropout ~= "BRANCH" and "_" .. dropout:lower() or ""
   local name = (op.norm == "rms" and "rms_" or "") .. form .. make_suffix(op.out.width) .. ending
@@ -64,9 +64,8 @@ local function make_mask_application(text, op, x, elements)
     mask = text.state_prefix .. op.mask, factor = op.dropout.name .. "_KEEP_SCALE", x = x }
 end
 
--- The records of an operation and of the dropout of its result: the operation's record, a record that samples the mask,
--- and a record that applies it in place. elements: C text of the number of elements of the result, by default those of
--- all tokens.
+-- The records of an operation and of its dropout: the operation's record, a record that samples the mask, and a record
+-- that applies the mask in place. elements: C text of the number of elements of the result, or nil.
 local function add_dropout(cpu, text, op, record, elements)
   if not op.dropout then
     return record
@@ -131,8 +130,8 @@ local function find_kernel_function(cpu, op, kernel, ending)
     kernel = kernel, width = op.out.width.text })
 end
 
--- The record of an attention, forward or backward. routine: a format for the function's name. If the last repetition
--- computes only labelled queries, the field `part` is the variable that selects the queries, else false.
+-- The record of an attention, forward or backward. routine: a format for the function's name. The field `part` is the
+-- variable that selects queries, if the last repetition computes only labelled queries; else false.
 local function make_attention(cpu, text, op, routine)
   local is_labelled = cpu.labelled_rows and cpu.labelled_rows.labelled_work[op]
   return { routine = routine:format(op.family.name), part = is_labelled and text.part or false,
@@ -143,8 +142,9 @@ function forward.attention(cpu, text, op)
   local record = make_attention(cpu, text, op, "attention_%s")
   record.call = "routine(self, 'l', part, site, saved, q, kv, contribution, cache, tiles, sums, out)"
   record.site = op.dropout and write_site(op.scope) or false
-  record.cache, record.tiles = op.family.computes_ranges and op.kv == op.q and "NULL", op.family.caches_tiles and "NULL"
-  record.sums = op.family.computes_ranges and op.family.score.running and "NULL"
+  local is_decoded = op.family.computes_ranges -- only calls of decoding pass caches (M.list_decoding)
+  record.cache, record.tiles = is_decoded and op.kv == op.q and "NULL", op.family.caches_tiles and "NULL"
+  record.sums = is_decoded and op.family.score.running and "NULL"
   return record
 end
 
@@ -192,7 +192,7 @@ function forward.embed(cpu, _, op)
     traced = write_traced_tokens(cpu, op.out) }
 end
 
--- needs_free_passes: whether memory is cleared only in steps with free passes (passes without gradient: backward.lua).
+-- needs_free_passes: whether memory is cleared only in steps with free passes (passes without gradient).
 function forward.zeros(_, text, op)
   return { template = "cpu/op/clear.tpl", to = text.out, tokens = text.tokens, width = op.out.width.text,
     needs_free_passes = false }
@@ -211,9 +211,9 @@ local function write_positions(text, op, prefix)
   elseif draw.kind == "sequence" then
     return text.w .. prefix .. "position"
   end
+  local family_prefix = (attention.find_placing_family(op.scope) or draw).prefix -- the family whose positions are added
   return draw.is_separate and ("%sshared->input_position[%d]"):format(text.w, op.out.stream.index)
-    or ("%sshared->%sposition[%s]"):format(text.w, (attention.find_placing_family(op.scope) or draw).prefix,
-    draw.layer_index)
+    or ("%sshared->%sposition[%s]"):format(text.w, family_prefix, draw.layer_index)
 end
 
 -- C text of the number of elements of a value of the model's width. prefix: the prefix of the value's stream.
@@ -221,9 +221,8 @@ local function write_element_count(text, prefix)
   return ("%s%stokens * WIDTH"):format(text.w, prefix)
 end
 
--- Returns the record that adds vectors of positions or sums their gradient, and C text of the number of elements of the
--- result. form: "place" or "place_grad"; vectors: C text of the learned table, or in the backward pass of its gradient;
--- false if the vectors are not learned.
+-- Returns the record that adds vectors of positions (form "place") or sums their gradient ("place_grad"), and C text of
+-- the number of elements of the result. vectors: C text of the learned table or of its gradient; false without a table.
 local function make_position_record(cpu, text, op, form, vectors, call)
   local prefix = cpu_buffers.get_prefix(cpu.net, op.out.stream)
   local name = form .. (prefix ~= "" and "_" .. op.out.stream.name or "")
@@ -238,9 +237,9 @@ function forward.place(cpu, text, op)
   return add_dropout(cpu, text, op, record, elements)
 end
 
--- If the last record is that of a group, sets two of its fields: `list`, the records of a repetition, which
--- list_records(cpu, group, ...) returns; and `part`, whether these records read the variable `part`, since the last
--- repetition omits unused rows.
+-- Sets two fields of the last record if this is the record of a group:
+--   list   the records of a repetition, which list_records(cpu, group, ...) returns
+--   part   whether these records read the variable `part`
 local function fill_group(cpu, records, op, list_records, ...)
   local group, record = op and op.block, records[#records]
   if group and group.is_group then
@@ -249,8 +248,8 @@ local function fill_group(cpu, records, op, list_records, ...)
   end
 end
 
--- The record of all repetitions of a block or a group. In training, each repetition of a block has a buffer for its
--- input if the backward pass reads the input; otherwise all inputs and outputs lie in the stream's buffer `output`.
+-- The record of all repetitions of a block or a group. If repetitions of a block have no buffers for their inputs, all
+-- inputs and outputs are in the buffer of the stream's output.
 function forward.block(cpu, text, op, mode)
   local block = op.block
   if block.is_group then
@@ -377,9 +376,9 @@ end
 
 -- Returns a function(makers_by_kind, entry) that appends an entry's records; makers_by_kind: `forward` or `backward`.
 local function make_appender(cpu, scope, text, place, records, mode)
-  local find_names = rows.make_naming(cpu, scope, text, place, records, mode)
+  local choose_text = rows.make_naming(cpu, scope, text, place, records, mode)
   return function(makers_by_kind, entry)
-    local scope_text, place_value = find_names(entry)
+    local scope_text, place_value = choose_text(entry)
     local entry_text = names.make_entry_text(cpu, scope_text, entry, place_value)
     calls.append("cpu", records, entry.kind, entry_text, makers_by_kind[entry.kind](cpu, entry_text, entry, mode))
   end
@@ -404,11 +403,10 @@ end
 -- The kinds of records of dropout, which decoding leaves out.
 local DROPOUT_KINDS = { draw = true, drop = true }
 
--- Records of decoding, without dropout, for a block of the decoded stream, for a group or for the network: if runs_once
--- is true, the records that run once, before all tokens; if it is false, the records that run with every token. Caches
--- hold rows of earlier tokens, and keys and values of cross-attention. cached_places: keys and values of
--- cross-attention -> C text of their cache.
+-- Records of decoding, without dropout, for a block of the decoded stream, for a group or for the network.
+-- runs_once: whether the records run once, before all tokens; else they run with every token.
 function M.list_decoding(cpu, scope, stream, runs_once)
+  -- cached_places: the value of cross-attention's keys and values -> C text of the cache
   local text, records, cached_places = names.make_scope_text(cpu, scope, "evaluate"), {}, {}
   local place = names.make_placer(cpu, scope, text, "evaluate")
   for _, op in ipairs(decoding.list_attentions(scope, stream)) do

@@ -255,7 +255,7 @@ end
 
 -- Whether the backward pass reads the input of the repetitions of a block, or of the first block of a group.
 local function reads_input(device, block)
-  local reader = scope_lists.find_first_block(block)
+  local reader = scope_lists.find_block_storing_input(block)
   return device.buffers.scopes[reader].read_backward[reader.input_value] or false
 end
 
