@@ -167,7 +167,7 @@ typedef struct workspace {
     real *dhidden; /* [tokens][FEEDFORWARD] */
     real *dattended; /* [tokens][WIDTH] */
     real *dquery_key_value; /* [tokens][3 WIDTH] */
-    real *attended_read, *input_read; /* [tokens][WIDTH] rows of w->read */
+    real *attended_read, *input_read; /* [tokens][WIDTH] labelled rows (w->read) */
     self_scratch self;
 } workspace;
 

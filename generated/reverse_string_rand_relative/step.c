@@ -267,7 +267,7 @@ typedef struct workspace {
     real *dquery_key_value; /* [tokens][3 WIDTH] */
     real *token_vectors; /* [VOCABULARY][WIDTH] the vectors of all symbols */
     real *token_scratch; /* [VOCABULARY][3 WIDTH] */
-    real *attended_read, *input_read; /* [tokens][WIDTH] rows of w->read */
+    real *attended_read, *input_read; /* [tokens][WIDTH] labelled rows (w->read) */
     self_scratch self;
     shard_sums sums;
 } workspace;

@@ -14,14 +14,14 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
     for (int e = threadIdx.x; e < DROPOUT_SITES * sequences * bytes; e += THREADS) {
         const int site = e / (sequences * bytes), row = e - site * (sequences * bytes);
 % end
-% -- mask: a group of dropout sites (cuda_masks.lua). mask.layer: the index that the group's first repetition has in the
-% -- random counter; 0 if the sites belong to no block
+% -- mask: a group of dropout sites (cuda_masks.lua); its first_counter_index is 0 if the sites belong to no block
 % for i, mask in ipairs(device.masks) do
 % local site_of_mask = mask.first > 0 and "(site - " .. mask.first .. ")" or "site"
 % local over_sites = mask.sites > 1 and " / " .. mask.sites or ""
 % local place_of_site = mask.sites > 1 and site_of_mask .. " % " .. mask.sites or "0"
-% local layer = mask.layer > 0 and ("%s%s + %d"):format(site_of_mask, over_sites, mask.layer) or "0"
-% local place = mask.layer > 0 and place_of_site or site_of_mask
+% local first_index = mask.first_counter_index
+% local layer = first_index > 0 and ("%s%s + %d"):format(site_of_mask, over_sites, first_index) or "0"
+% local place = first_index > 0 and place_of_site or site_of_mask
 % if mask.dropout_numbers then
 % -- place becomes the text of a chain of conditions, which chooses the number of the site's dropout
 % local index = place
@@ -60,7 +60,7 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
     }
 % end
 % for _, m in ipairs(device.bits) do
-    % call("draw_bits", "block()->work." .. m.name, m.repetitions_text, m.name .. "_bytes(block()->view.T)", m.layer, m.dropout_number, m.below, eval_dropout and "training")
+    % call("draw_bits", "block()->work." .. m.name, m.repetitions_text, m.name .. "_bytes(block()->view.T)", m.first_counter_index, m.dropout_number, m.below, eval_dropout and "training")
 % end
     __syncthreads();
 }

@@ -57,7 +57,7 @@
 --     input_value, output_value   the input and the output of a repetition, values of the scope
 --     outer_input     the input of the first repetition, a value of the parent
 --     result          the output of the last repetition, a value of the parent
---     first_site      for the random counter: the index of its first repetition among those of all blocks, from 1
+--     first_counter_index   for the random counter: the index of its first repetition among those of all blocks, from 1
 --     repetitions_text   C text of count * loops, such as "3 * LAYERS"
 --     count_name      C text of `count`, such as "LAYERS"
 --     index           the C variable that counts repetitions from 0: "l", with loops "use"; for a group its name
@@ -372,7 +372,7 @@ function Scope:block(name, count, comment, options)
   end
   block.comment = comment or ("One block %s."):format(name)
   block.path, block.get_number = options.path or name .. "s.%d.", options.get_number
-  block.first_site = net.repetition_count + 1
+  block.first_counter_index = net.repetition_count + 1
   net.parameters[#net.parameters + 1] = { kind = "block", name = name, block = block }
   net.repetition_count = net.repetition_count + repetitions
   local plural = name:find("layer%d*$") and name:gsub("layer(%d*)$", "layers%1") or name .. "_layers"
@@ -400,7 +400,7 @@ end
 -- Makes an empty scope. net: the network, or nil if the new scope is the network; title: its name in messages.
 function M.make_scope(net, name, title)
   local scope = setmetatable({ name = name, title = title, ops = {}, parameters = {}, externals = {}, sum_count = 0,
-    dropout_count = 0, masks = {}, declared_last = {}, used_names = {}, count = 1, loops = 1, first_site = 0,
+    dropout_count = 0, masks = {}, declared_last = {}, used_names = {}, count = 1, loops = 1, first_counter_index = 0,
     repetitions_text = "1", index = "l", comment = false, has_passes = false, passes_by_length = false,
     is_progressive = false, stored_loops = 1, has_losses = false, is_group = false }, Scope)
   scope.net = net or scope

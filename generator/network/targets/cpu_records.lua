@@ -45,7 +45,7 @@ end
 
 -- C text of the part of the random counter that identifies the current repetition of a block.
 local function write_site(scope)
-  return ("(uint32_t)%s + %d"):format(scope.index, scope.first_site)
+  return ("(uint32_t)%s + %d"):format(scope.index, scope.first_counter_index)
 end
 
 -- The record that samples the mask of an operation's dropout.

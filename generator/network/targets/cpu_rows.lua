@@ -1,12 +1,13 @@
--- Makes the records (calls.lua) of operations that compute only some rows on the CPU: in the last repetition of a block
--- the rows of labelled tokens (labelled_rows.lua), in the first repetition a row for each symbol of the vocabulary
--- (vocabulary_rows.lua).
+-- Makes the records (calls.lua) of operations that compute only some rows on the CPU. In generated code, two variables
+-- select these rows:
+--   part       in a block's last repetition, the rows of labelled tokens (labelled_rows.lua)
+--   distinct   in a block's first repetition, a row for each symbol of the vocabulary (vocabulary_rows.lua)
+-- In other repetitions both variables select all tokens, and the functions that copy, expand and sum rows do nothing.
 --
--- Input: the table `cpu` (M.derive of cpu_network.lua), with `labelled_rows`, the output of labelled_rows.lua or nil,
--- and `vocabulary`, the output of vocabulary_rows.lua or nil; a scope and its names (cpu_names.lua). Output: further
--- records and names. In generated code, the variable `part` selects the labelled rows in the last repetition, and the
--- variable `distinct` selects the rows of symbols in the first repetition. In other repetitions both variables select
--- all tokens, and the functions that copy, expand and sum rows do nothing.
+-- Input: a scope, its names (cpu_names.lua), and the table `cpu` (M.derive of cpu_network.lua) with two fields:
+--   labelled_rows   the output of labelled_rows.lua, or nil
+--   vocabulary      the output of vocabulary_rows.lua, or nil
+-- Output: further records and names.
 
 local base_names = require("base.names")
 local buffers = require("network.lists.buffers")
@@ -33,29 +34,32 @@ function M.add_buffers(cpu)
   end
 end
 
--- The name of the buffer for copies of the labelled rows of a value that has all rows: <value>_read, possibly with a
--- number. The first call for a value adds the buffer. reader: the entry that reads the copies. The rows are copied
--- directly before this entry, so the buffer's field `writer` is this entry, too.
+-- Returns the name of the buffer for copies of a value's labelled rows: <value>_read, possibly with a number. The first
+-- call for a value adds the buffer. The record that copies the rows belongs to `reader`, the entry that reads the
+-- copies; so the buffer's writer is `reader`, too.
 local function name_labelled_buffer(cpu, value, reader)
   local used_names = lists.to_set(lists.map(cpu.buffers.workspace, function(buffer) return buffer.name end))
   if not cpu.part_names[value] then
     cpu.part_names[value] = base_names.find_unused(value.name .. "_read", used_names)
     table.insert(cpu.buffers.workspace, buffers.make_rows(value, reader, { name = cpu.part_names[value],
-      comment = "rows of w->read" }))
+      comment = "labelled rows (w->read)" }))
   end
   return cpu.part_names[value]
 end
 
--- Returns a function f: texts, find_place = f(entry) gives the texts of the scope (cpu_names.lua) for an entry of a
--- list, and a function with which the entry finds the place of a value. place(value) gives the place of all rows of a
--- value. If an entry computes labelled rows alone and reads a value that has all rows, a record before the entry copies
--- the labelled rows. Each value is copied once in a list. mode: "train" for the forward and the backward list of a
--- training step; in the network, the backward list then uses the copies of the forward list. If an entry computes rows
--- of symbols, a record replaces the block's input by vectors of symbols.
+-- Returns a function(entry) with two results for an entry of a list:
+--   the scope's texts (cpu_names.lua) for this entry
+--   a function(value) that returns C text of the place where the entry finds a value
+-- Parameters:
+--   place   a function(value) that returns C text of the place of all rows of a value
+--   mode    "train" or "evaluate" for a list of the network or a group; "forward" or "back" for a list of a block
+-- Some entries compute only labelled rows and read a value that has all rows. A record before the first such entry then
+-- copies the value's labelled rows. Similarly, a record replaces a block's input by vectors of symbols.
 function M.make_naming(cpu, scope, text, place, records, mode)
   local labelled_work = cpu.labelled_rows and cpu.labelled_rows.labelled_work or {}
   local symbol_work = cpu.vocabulary and cpu.vocabulary.block == scope and cpu.vocabulary.by_symbol or {}
-  local copy_names = scope == cpu.net and mode == "train" and cpu.copied_parts or {} -- value -> name of its copy
+  -- Value -> name of its copy. In training, the network's backward list reads the copies of the forward list.
+  local copy_names = scope == cpu.net and mode == "train" and cpu.copied_parts or {}
   -- is_partial: the entry computes the rows of a selection, `part` or `distinct`
   local part_text = setmetatable({ is_partial = true }, { __index = text })
   local distinct_text = setmetatable({ is_partial = true, selection = "distinct->" }, { __index = text })
@@ -89,8 +93,9 @@ function M.make_naming(cpu, scope, text, place, records, mode)
   end
 end
 
--- Appends the records that follow an operation: records that copy rows of symbols to all tokens, and, after the
--- embedding, a record that computes the vectors of symbols.
+-- Appends the records that follow an operation:
+--   after an operation that computes rows of symbols   records that copy these rows to all tokens
+--   after the embedding                                a record that computes the vectors of symbols
 function M.append_after(cpu, text, records, place, op)
   local vocabulary = cpu.vocabulary
   for _, value in ipairs(vocabulary and ops.list_results(op) or {}) do
@@ -106,7 +111,7 @@ function M.append_after(cpu, text, records, place, op)
 end
 
 -- Appends the records that expand gradients of labelled rows to all rows and sum gradients of all tokens by symbol.
--- key: an entry of a backward list: the records stand before it; or a scope: the records stand at the end of its list.
+-- key: the entry of the backward list that follows, or the scope at the end of the scope's list.
 function M.append_before(cpu, text, records, key)
   local function add(kind, call, gradient_buffers, distinct)
     for _, buffer in ipairs(gradient_buffers or {}) do

@@ -2,15 +2,14 @@
 --
 -- Input: the table `device` (make_state of cuda_network.lua). Output: lists of members, each with:
 --   name        its name in C
---   type        "reals", with which the compiler knows that the array lies in global memory, or "real *" for arrays
---               that are read or written in loops over pairs: with "reals" these loops would need 10 to 20 registers
---               more
+--   type        its type in C:
+--                 "reals"    the compiler knows that the array lies in global memory
+--                 "real *"   for arrays in loops over pairs, which need 10 to 20 registers more with "reals"
 --   count       C text of the number of elements for all sequences
---   allocated_count   C text of the number of elements for which there is memory. Arrays with an element for each pair
---               of tokens have memory for the sequences that attention processes together; for other arrays this
---               number is `count`
+--   allocated_count   C text of the number of elements for which there is memory. For some arrays it is smaller than
+--               `count`: attention processes only a few sequences at a time
 --   comment     its comment in C
---   variables   the names of the variables of its stream: an entry of name_streams()
+--   variables   the names of the variables of its stream: a table of name_streams()
 
 local buffers = require("network.lists.buffers")
 local calls = require("network.targets.calls")
@@ -33,18 +32,16 @@ local function find_names_of_pair_loops(device)
   return lists.to_set(lists.get_names(pair_buffers))
 end
 
--- Tables of names for each stream, as a list and by stream. Fields of a table:
+-- Returns a list with a table of names for each stream, and a map from streams to these tables. Fields of a table:
 --   index        the stream's index
 --   prefix       the prefix of the stream's names; empty in a network with one stream
---   T            the number of tokens of a sequence: the argument T, or a member of it in a network with several
---                streams
---   rows         the number of tokens of all sequences: a variable in functions that lay out members
---   all_rows     the function that returns this number in other functions
---   tokens       the array of the tokens of a thread block
---   input_draws  the array of the sampled positions of the vectors that are added to tokens
---   sequence_positions   if every sequence has its own sample of positions: the function that returns the samples of a
---                thread block's sequences
---   token_positions  the function that returns positions that are computed from the tokens of these sequences
+--   T            the number of tokens of a sequence: "T", or with several streams a member such as "T.source"
+--   rows         a variable in functions that lay out members: the number of tokens of all sequences
+--   all_rows     the function that returns this number elsewhere
+--   tokens       the array of a thread block's tokens
+--   input_draws  the array of sampled positions for the vectors that are added to tokens
+--   sequence_positions   the function that returns a thread block's positions, if every sequence samples its own
+--   token_positions      the function that returns a thread block's positions, if tokens determine them
 function M.name_streams(net)
   local all_variables, by_stream = {}, {}
   for i, stream in ipairs(net.streams) do
@@ -60,9 +57,9 @@ function M.name_streams(net)
 end
 
 -- C texts with the number of rows of each stream, in three forms:
---   all            declarators of variables: the rows of `sequences` sequences
---   before_first   declarators of variables: the rows before the sequence `first`
---   in_call        arguments of a call: the values that `all` assigns
+--   all            declarators of variables with the number of rows of `sequences` sequences
+--   before_first   declarators of variables with the number of rows before sequence `first`
+--   in_call        the numbers of `all`, as arguments of a call
 function M.declare_rows(streams)
   local function write_each(format, field, second_field)
     return table.concat(lists.map(streams, function(variables)
@@ -73,7 +70,7 @@ function M.declare_rows(streams)
     before_first = write_each("%s = (size_t)first * %s", "rows", "T"), in_call = write_each("sequences * %s", "T") }
 end
 
--- The number of rows of the longer of at most two streams. text: an expression in C; description: words for it.
+-- Returns the number of rows of the longer stream: { text, description }, an expression in C and words for it.
 function M.name_max_rows(streams)
   if not streams[2] then
     return { text = "rows", description = "rows" }
@@ -96,17 +93,19 @@ local function make_rows(variables, name, type, width, comment)
   return make_member(variables, name, type, width and width.text or false, shape .. (comment and " " .. comment or ""))
 end
 
--- A member with numbers for each token and head of a family. variables: the variables of the stream of the tokens,
--- which are queries or keys; number_count: C text of the count of numbers for each token and head, nil for one. Names
--- of constants in the comment, such as HEADS, get the family's prefix.
+-- A member with numbers for each query or key and each head of a family.
+--   variables      the variables of the stream of the queries or keys
+--   comment        its first HEADS and LOGIT_SCALE get the family's prefix
+--   number_count   C text of the count of numbers for a token and head, nil for one
 local function make_heads(variables, family, name, type, comment, number_count)
   local per_row = (number_count and number_count .. " * " or "") .. family.PREFIX .. "HEADS"
   return make_member(variables, family.prefix .. name, type, per_row,
     (comment:gsub("HEADS", family.PREFIX .. "HEADS", 1):gsub("LOGIT_SCALE", family.PREFIX .. "LOGIT_SCALE")))
 end
 
--- Sets allocated_count of a member with `per_key` numbers for each key of a family, and returns the member; sides: the
--- result of get_sides().
+-- Sets allocated_count of a member, and returns the member.
+--   sides     the result of get_sides()
+--   per_key   C text of the count of numbers for each key of a sequence
 local function set_allocated_count(member, sides, family, per_key)
   if family.attends.stores_pairs then
     member.allocated_count = ("(size_t)%spair_sequences(sequences, %s) * (size_t)%s * %s"):format(family.prefix,
@@ -123,8 +122,7 @@ local function make_pairs(sides, family, name, type, comment)
   return set_allocated_count(member, sides, family, per_key)
 end
 
--- Adds to a list the members of the workspace for the sums over keys that a score computes for each query
--- (facets/score/row_sums.lua), and for their gradients.
+-- Adds to a list the members for a score's sums over keys (facets/score/row_sums.lua) and for their gradients.
 local function add_row_sums(sides, family, list)
   local sums = family.score.row_sums
   local function add(name, words)
@@ -144,8 +142,8 @@ local function add_row_sums(sides, family, list)
   end
 end
 
--- A member with the gradients of products of queries with the rows of a family's table of counts. sides: the result of
--- get_sides(); sequence_words: words of the comment after "sequences".
+-- A member with gradients of products: each query is multiplied by each row of the family's table of counts.
+-- sides: the result of get_sides(); sequence_words: words of the comment after "sequences".
 local function make_products(sides, family, sequence_words)
   local member = make_heads(sides.queries, family, "dproducts", GLOBAL_TYPE,
     ("[sequences%s][HEADS][%sCOUNT_ROWS][T] gradients of products of queries and table rows")
@@ -184,21 +182,21 @@ local function add_stored_members(sides, family, list)
   end
 end
 
--- Adds to a list the members of the workspace for gradients of running sums, and of products that their terms read.
+-- Adds to a list the members for gradients of running sums, and for gradients of the products in these sums.
 local function add_running_gradients(sides, family, list)
   local running = family.score.running
   if not running then
     return
   end
-  list[#list + 1] = make_heads(sides.keys, family, "drunning", PLAIN_TYPE, "in the layout of running: gradients",
+  list[#list + 1] = make_heads(sides.keys, family, "drunning", PLAIN_TYPE, "gradients, laid out as `running`",
     #running.token_numbers > 1 and tostring(#running.token_numbers) or nil)
   list[#list + 1] = running.products[1] and make_heads(sides.keys, family, "dproducts", GLOBAL_TYPE,
     ("[%d][%s][HEADS] gradients of products of rows and learned vectors"):format(#running.products, sides.keys.rows),
     #running.products > 1 and tostring(#running.products) or nil) or nil
 end
 
--- Adds to a list the members of the workspace for a family's backward pass. sides: the result of get_sides(). The table
--- family.attends describes how device code computes the attention (plan/deriving/cuda_half.lua).
+-- Adds to a list the members of the workspace for a family's backward pass. sides: the result of get_sides().
+-- family.attends: the form of the attention in device code (plan/deriving/cuda_half.lua).
 local function add_workspace_members(sides, family, list)
   local attends, normaliser = family.attends, family.normaliser
   local sequence_words = attends.stores_pairs and " at a time" or ""
@@ -208,16 +206,16 @@ local function add_workspace_members(sides, family, list)
   if attends.visits_by_distance then
     local weights_text = normaliser.normalised and "weights, not yet divided by their sum" or "weights"
     local offset = family.terms.visits_outwards and "key - query modulo T" or "query - key"
-    local pairs_text = family.terms.scans_logits and "counts" or "1 - P"
+    local pairs_text = family.terms.scans_logits and "counts" or "chances of no match"
     add(make_pairs(sides, family, "weights", GLOBAL_TYPE,
       ("[sequences%s][HEADS][%s][queries] %s"):format(sequence_words, offset, weights_text)))
     add(make_pairs(sides, family, "pairs", GLOBAL_TYPE,
-      ("in the layout of weights: %s, then gradients of logits"):format(pairs_text)))
+      ("laid out as `weights`: %s, then gradients of logits"):format(pairs_text)))
   end
   if family.terms.visits_outwards then
     add(make_heads(sides.queries, family, "query_sums", GLOBAL_TYPE,
-      "[numbers as in geometric_numbers][sequences][HEADS][T] gradients of the numbers by query",
-      family.PREFIX .. "QUERY_SUMS"))
+      ("[%sQUERY_SUMS][sequences][HEADS][T] each query's part of the gradients of geometric_numbers")
+        :format(family.PREFIX), family.PREFIX .. "QUERY_SUMS"))
   elseif family.on_device.terms.scans_logits then
     add(make_products(sides, family, sequence_words))
   elseif attends.in_fragments then
@@ -232,7 +230,7 @@ local function add_workspace_members(sides, family, list)
     end
   end
   if attends.stores_pair_scores then
-    add(make_pairs(sides, family, "pair_scores", GLOBAL_TYPE, "in the layout of pairs: gradients of scores"))
+    add(make_pairs(sides, family, "pair_scores", GLOBAL_TYPE, "gradients of scores, laid out as `pairs`"))
   end
   if family.relative.biases then
     add(make_heads(sides.keys, family, "key_sums", GLOBAL_TYPE,
@@ -246,8 +244,7 @@ local function add_workspace_members(sides, family, list)
   end
 end
 
--- The member for a buffer of buffers.lua. pair_names: the set of the names of buffers that loops over pairs read or
--- write.
+-- The member for a buffer of buffers.lua. pair_names: the result of find_names_of_pair_loops().
 local function convert_to_member(device, buffer, pair_names)
   local width, type = buffer.form == "rows" and buffer.width, pair_names[buffer.name] and PLAIN_TYPE or GLOBAL_TYPE
   return make_rows(device.variables[buffer.stream], buffer.name, type, width, buffer.comment)
@@ -259,8 +256,8 @@ local function reads_input(device, block)
   return device.buffers.scopes[reader].read_backward[reader.input_value] or false
 end
 
--- Whether each repetition of a group stores a value. The value must be the result of one of the group's own operations,
--- not of a block; and it must be the group's output, or the input of a block, or a value that the backward pass reads.
+-- Whether each repetition of a group stores a value: a result of the group's own operations (not of a block) that is
+-- the group's output, the input of a block, or a value that the backward pass reads.
 function M.is_stored_in_group(device, value)
   local group = value.scope
   if not group.is_group or not value.op or value.op.kind == "block" then
@@ -273,8 +270,8 @@ function M.is_stored_in_group(device, value)
   end) and true or false
 end
 
--- The block or group whose state stores the output of `block`: `block` itself; but if `block` is a group that ends with
--- an inner block, the holder of the inner block's output.
+-- The block or group whose state stores the output of `block`. A group that ends with an inner block does not store the
+-- inner block's output again.
 function M.find_holder(block)
   local maker = block.output_value.op
   return block.is_group and maker.kind == "block" and M.find_holder(maker.block) or block
@@ -298,8 +295,7 @@ function M.list_kept_in_group(device, group)
 end
 
 -- The members of a layer's state, its output last. The members of an attention stand together, before the member for
--- the attention's result: one instruction can load several members that lie next to each other in the struct; in
--- another order, attention over pairs needs more instructions.
+-- the attention's result: one instruction can load several adjacent members.
 function M.list_kept(device, block)
   local members, pair_names = {}, find_names_of_pair_loops(device)
   for _, buffer in ipairs(device.buffers.scopes[block].state_buffers) do
@@ -317,8 +313,7 @@ function M.list_kept(device, block)
   return members
 end
 
--- Whether a buffer of gradients in the workspace is unnecessary: in some block, chains (chains.lua) replace the
--- operations that write it, and no other scope writes it.
+-- Whether chains (chains.lua) replace all operations that write a buffer of gradients.
 local function is_unused(device, buffer)
   local is_replaced = false
   for _, scope in ipairs(device.net.order) do
@@ -333,8 +328,9 @@ local function is_unused(device, buffer)
   return is_replaced
 end
 
--- The members of the workspace, as two lists: members for values that no layer stores, and members only for training,
--- which are gradients and the workspace of attention.
+-- Returns two lists of members of the workspace:
+--   always     values that no layer stores
+--   training   gradients, and the workspace of attention: only for training
 function M.list_workspace(device)
   local always, training, pair_names = {}, {}, find_names_of_pair_loops(device)
   local block_results = {} -- the set of the names of the results of blocks, which layers store

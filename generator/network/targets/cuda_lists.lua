@@ -7,8 +7,7 @@
 --   phases            the list of the phases; one kernel computes all phases. Fields of a phase:
 --     name              its name
 --     records           its records
---     adds_table_sums   whether the phase adds gradients of tables to sums over a shard, in a scope with several
---                       passes: all passes add to the same sums
+--     adds_table_sums   whether several passes of the phase add to the same gradients of tables
 --   reads             name of an argument -> whether the host's list reads it (M.find_read)
 --   reads_in_phases   name of an argument -> whether the records of the phases read it
 
@@ -33,7 +32,7 @@ function M.name_host_states(block)
 end
 
 -- C text of the state of repetition `index` of a block or a group in the host's list of launches. If the number of
--- passes may vary, only training has a state for each repetition; evaluation has one state.
+-- passes may vary, all repetitions of an evaluation share one state.
 function M.write_host_state(block, index)
   local state_index = repetitions.write_state_index(block, index, "list, ")
   state_index = block.has_passes and ("training ? %s : 0"):format(state_index) or state_index
@@ -62,8 +61,8 @@ end
 -- The kinds of operations whose own record also applies the dropout.
 local APPLIES_DROPOUT = { add = true, add_norm = true, embed = true, place = true }
 
--- The entries { kind, item, is_backward } of a list. item: an operation, or an entry of a backward list. The dropout of
--- a result is an entry of its own, of kind "drop", except for the kinds of APPLIES_DROPOUT.
+-- The entries { kind, item, is_backward } of a list. item: an operation, or an entry of a backward list. Except for the
+-- kinds of APPLIES_DROPOUT, the dropout of a result is a separate entry of kind "drop".
 function M.list_entries(list, is_backward)
   return lists.collect(list, function(item)
     local has_drop_entry = not is_backward and item.dropout and item.mask and not APPLIES_DROPOUT[item.kind]
@@ -122,8 +121,9 @@ local CALLS = {
   input = "input_gradient('list', row_count, inner, columns, dy, weight, is_added, to)",
 }
 
--- The record in the host's list for a product. phase: the phase that adds the product's bias, or nil; layer: C text of
--- the layer for which the phase runs.
+-- The record in the host's list for a product.
+--   phase   the phase that adds the product's bias, or nil
+--   layer   C text of the index of the layer for which the phase runs
 local function make_product_launch(device, scope, training, launch, phase, layer)
   local scope_text = (scope == device.net or scope.is_group) and M.make_host_text(device, scope) or BLOCK_TEXT
   local text, record = records.make_records(device, scope, training, scope_text, launch.entry)
@@ -146,8 +146,8 @@ end
 
 -- The list of a wide model's scope: its entries, cut into launches.
 function M.make_launches(device, scope, training, entries)
-  -- layer: C text of the index of the layer for which the next phase runs; outside of blocks, the index of the layer
-  -- that ran last
+  -- layer: C text of the index of the layer for which the next phase runs. A phase outside of blocks gets the index of
+  -- the layer that ran last.
   local host_list, phases, phase_records, layer = {}, {}, {}, scope.input_value and scope.index or "0"
   for i, launch in ipairs(launches.cut(entries, scope.input_value and scope.name, device.adds_bias)) do
     local phase = launch.phase
@@ -177,8 +177,7 @@ local function count_own(list)
   return lists.count(list, function(launch) return not launch.block end)
 end
 
--- C text of the number of launches of a step: the launches outside of blocks and groups, and for each block or group
--- the launches of one repetition times the number of repetitions.
+-- C text of the number of launches of a step.
 function M.count_launches(scopes, train)
   local terms = lists.map(scopes, function(scope)
     local count = count_own(scope.forward.list) + count_own(scope.backward.list) + (scope.loss_phases and 2 or 0)
@@ -194,7 +193,7 @@ function M.count_launches_of_pass(scopes)
   end), " + ")
 end
 
--- The names of all phases, each once: the names of phases outside of blocks, then block by block.
+-- The names of all phases, each once. Phases outside of blocks come first, then the phases of each block.
 function M.list_phases(pass, scopes)
   local outside = lists.join(pass.train.phases, pass.evaluate.phases)
   return lists.drop_repeats(lists.join(lists.get_names(outside), lists.collect(scopes, function(scope)

@@ -1,23 +1,21 @@
--- The masks of dropout in device code. A site is one dropout in one repetition of its scope. The random numbers of a
--- site are a function of a counter (include/longhand/rng.h), which contains the index of the repetition and the index
--- of the dropout.
+-- The masks of dropout in device code. A site is one dropout in one repetition of its scope. The counter of its random
+-- numbers (include/longhand/rng.h) contains the index of the repetition and the index of the dropout.
 --
 -- Input: the table `device` (make_state of cuda_network.lua), a scope of the network. Output: entries that M.derive
 -- adds to lists of the state:
 --   masks   groups of dropout sites of the model's width, one for each scope that has such sites, each with:
 --     first             the index of the group's first site among the sites of all groups
 --     sites             the number of sites of one repetition
---     layer             the index that the first repetition has in the counter
---     dropout_numbers   the list of the indices that a repetition's sites have in the counter; false if these are 0, 1,
---                       2, ...
+--     first_counter_index   the index of the first repetition in the counter
+--     dropout_numbers   the indices of the dropouts in the counter, as a list; false if these are 0, 1, 2, ...
 --     below_text        C text of a site's threshold: a random word below it drops an element
 --     stream_text       C text of the index of a site's stream
---   bits    the other masks, of another width or of attention's weights, an array of bits for each:
+--   bits    an array of bits for each other mask, of another width or of attention's weights:
 --     name, comment     the name and the comment of the array
 --     repetitions_text  C text of the number of repetitions
 --     bytes             C text of the number of bytes of one sequence's mask
---     layer             as in `masks`
---     dropout_number    the index that the dropout has in the counter
+--     first_counter_index   as in `masks`
+--     dropout_number    the index of the dropout in the counter
 --     below             the name of the constant that is the threshold
 
 local M = {}
@@ -27,9 +25,9 @@ local function name_drop_below(op)
   return op.dropout.name .. "_DROP_BELOW"
 end
 
--- If write_text returns equal texts for all operations of a list, this text; otherwise an expression in C that selects
--- the text of one operation: the C variable `place` holds the index of its dropout. type: a cast before each of these
--- texts.
+-- Returns the text that write_text returns for all operations of a list. If the texts differ, returns an expression in
+-- C that selects one text: the C variable `place` is the index of the operation's dropout.
+-- type: a cast before each selected text.
 local function select_text(list, write_text, type)
   local last_text = write_text(list[#list])
   local text, are_equal = type .. last_text, true
@@ -41,7 +39,7 @@ local function select_text(list, write_text, type)
   return are_equal and last_text or text
 end
 
--- The indices that the dropouts of a list's operations have in the random counter; false if these are 0, 1, 2, ...
+-- The indices of the operations' dropouts in the random counter; false if these are 0, 1, 2, ...
 local function list_dropout_numbers(list)
   local numbers, are_consecutive = {}, true
   for i, op in ipairs(list) do
@@ -52,7 +50,7 @@ end
 
 -- The masks of an operation in all repetitions of its scope: an entry of `bits`.
 local function make_bits(device, scope, op)
-  local bits = { repetitions_text = scope.repetitions_text, layer = scope.first_site,
+  local bits = { repetitions_text = scope.repetitions_text, first_counter_index = scope.first_counter_index,
     dropout_number = op.dropout_number, below = name_drop_below(op) }
   if op.kind == "attention" then
     local T, S = device.variables[op.q.stream].T, device.variables[op.kv.stream].T
@@ -67,8 +65,7 @@ local function make_bits(device, scope, op)
   return bits
 end
 
--- Derives the masks of a scope's operations: a group for those of the model's width, and an array for each other mask.
--- In a group, all sites of the first repetition come first, in the order of their indices, then those of the second.
+-- Derives the masks of a scope's operations. The sites of a group are ordered by repetition, then by dropout.
 function M.derive(device, scope)
   local masked_operations = {}
   for _, op in ipairs(device.lists[scope].forward) do
@@ -81,7 +78,8 @@ function M.derive(device, scope)
     end
   end
   if masked_operations[1] then
-    local mask = { first = device.site_count, sites = #masked_operations, layer = scope.first_site,
+    local mask = { first = device.site_count, sites = #masked_operations,
+      first_counter_index = scope.first_counter_index,
       dropout_numbers = list_dropout_numbers(masked_operations),
       below_text = select_text(masked_operations, name_drop_below, "(unsigned int)"),
       stream_text = select_text(masked_operations, function(op) return tostring(op.out.stream.index) end, "") }

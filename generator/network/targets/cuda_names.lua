@@ -12,16 +12,15 @@
 --     T, S                           the numbers of tokens of queries and of keys
 --     T_of_view, S_of_view           T and S as members of `view`, the struct that a kernel of attention receives
 --     lengths_of_view                the arguments T_of_view and, in cross-attention, S_of_view
---     distance_count                 the name of the function that counts distances
---     distance_of_row                the name of the function that finds the distance of a row
---     vector_count                   the count of vectors of distances
---     to_positions, to_key_positions, to_distances   text that is appended to the address of sampled positions, of
---                                    sampled positions of keys, or of sampled distances. The text adds the offset of
---                                    the row that layer l reads; the text is empty for the first row
+--     distance_count                 the name of the function that counts distances; each distance has a vector
+--     vector_count                   a call of this function
+--     distance_of_row                the name of the function that returns the distance of a vector
+--     position_offset, key_position_offset, distance_offset   the offset of the row of sampled positions, of key
+--                                    positions or of distances that layer l reads: "" or a text such as " + l * v->T"
 --     mask                           the masks of its weights, or false
 --     index                          the variable that counts the block's repetitions
---     rounded                        "true" or "false": whether q and kv are rounded when they are stored (q is then
---                                    also scaled: warp_products.lua)
+--     rounded                        "true" or "false": whether q and kv are rounded when they are stored. A rounded q
+--                                    is also scaled (warp_products.lua)
 --     rounded_out                    "true" or "false": whether out and dout are rounded when they are stored
 --     positions_function             the function that returns the sampled positions of the sequences of queries
 --   M.list_embeddings   a list with an entry for each function:
@@ -31,12 +30,10 @@
 --     stream                         the index of the stream
 --     value, gradient                members with the result and with its gradient
 --     sampled_positions              the address of the sampled positions of added vectors, if any
---     adds_vectors                   whether the function adds to the gradients of the table of tokens, since another
---                                    embedding with this table comes earlier in the backward pass and stores them
---     adds_places                    whether the function adds to the gradients of the table of positions, for the same
---                                    reason
+--     adds_vectors                   whether the function adds its gradients of the table of tokens to stored ones
+--     adds_places                    whether the function adds its gradients of the table of positions to stored ones
 --     has_class_gradients            whether the table of tokens already has gradients from the output layer
---     mask_number                    the index of its mask of dropout in the scope's group of masks (cuda_masks.lua)
+--     mask_number                    the index of its dropout mask in the group of masks (cuda_masks.lua)
 --     array_text                     words for the array of vectors
 
 local attention = require("network.graph.attention")
@@ -50,8 +47,9 @@ local function find_entry(backward, kind, op)
   return lists.find(backward, function(entry) return entry.kind == kind and entry.op == op end)
 end
 
--- The offset of a row of sampled positions, as text that is appended to an address. row: C text of the row's index, or
--- false for row 0; length: the member with the number of positions of a row.
+-- The offset of a row of sampled positions, as text that is appended to an address.
+--   row      C text of the row's index, or false for row 0
+--   length   the member of `v` with the number of positions of a row
 local function write_row_offset(row, length)
   return row and (" + %s * v->%s"):format(row, length) or ""
 end
@@ -74,9 +72,9 @@ local function name_attention(device, op, block)
     rounded = tostring(device.rounded_values[op.q] ~= nil),
     rounded_out = tostring(device.rounded_values[op.out] ~= nil) }
   local attends = op.family.attends
-  names.to_positions = write_row_offset(attends.position_row, T)
-  names.to_key_positions = write_row_offset(attends.position_row, S)
-  names.to_distances = write_row_offset(attends.distance_row, T)
+  names.position_offset = write_row_offset(attends.position_row, T)
+  names.key_position_offset = write_row_offset(attends.position_row, S)
+  names.distance_offset = write_row_offset(attends.distance_row, T)
   if op.contribution then
     names.contribution, names.dcontribution = op.contribution.name, gradient.dcontribution.name
     names.contribution_bias = op.contribution.op.weight .. "_bias"
@@ -92,15 +90,15 @@ function M.name_attentions(device)
   return by_family
 end
 
--- C text of the address of the sampled positions of the vectors that are added to a stream's tokens; nil if positions
--- are not sampled. variables: the variables of the stream (cuda_buffers.lua); draw: the sample of positions, either a
--- separate sample for added vectors (is_separate) or the sample of an attention family.
+-- C text of the address of sampled positions, for the vectors that are added to a stream's tokens.
+--   variables   the variables of the stream (cuda_buffers.lua)
+--   draw        the sample, of a family or only for added vectors (is_separate); nil if positions are not sampled
 function M.name_input_draws(variables, draw)
   return draw and "v->" .. (draw.is_separate and variables.input_draws or draw.prefix .. "draws")
 end
 
--- C text of the address of the sampled positions of the vectors that are added in layer l of a block; nil if positions
--- are not sampled. l: C text of the layer's index.
+-- C text of the address of sampled positions, for the vectors that a layer adds; nil without sampling. l: C text of the
+-- layer's index.
 function M.name_layer_draws(variables, op, l)
   local draw = op.encoding.draw
   if draw and draw.kind == "sequence" then
@@ -111,9 +109,8 @@ function M.name_layer_draws(variables, op, l)
     or ("%sfind_positions(v, %s)"):format((family or draw).prefix, l))
 end
 
--- Whether embedding `op` adds to gradients of position vectors that an embedding earlier in the backward pass stores.
--- Each stream has its own sums of gradients, except if every sequence has its own sample: then all streams add to one
--- table.
+-- Whether embedding `op` adds its gradients of position vectors to stored ones: an earlier embedding of the backward
+-- pass stores them. All streams share these gradients if every sequence has its own sample.
 local function adds_places(backward, op)
   local draw = op.encoding and op.encoding.draw
   local shares_table = draw and draw.kind == "sequence"

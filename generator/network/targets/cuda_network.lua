@@ -13,13 +13,12 @@
 --     count, loops         C text of the number of sets of parameters; the number of loops (builder.lua)
 --     repetitions_text, and further texts about repetitions   see cuda_states.lua
 --     last_pass_start      C text of the index of the first repetition in the last pass, or false if there is one pass.
---                          The backward pass starts at the last repetition: repetitions of the last pass store
---                          gradients of parameters, and repetitions of earlier passes add to them
+--                          The last pass stores gradients of parameters, and earlier passes add to them
 --     input                C text of the address of the block's input
 --     on_host              fields for the host's list of launches: cuda_states.lua
 --     overwrites_input     whether evaluation stores the block's output over its input, which no other operation reads
---     adds_table_sums      whether repetitions of the block add to sums of tables
---     clears_unwritten     whether gradients of parameters must be cleared because no operation writes some elements
+--     adds_table_sums      whether several passes add to the same gradients of tables
+--     clears_unwritten     whether gradients of parameters are cleared first, since no operation writes some elements
 --     forward, backward    the lists of a repetition
 --     forward_reads        name of an argument -> whether the function for the list `forward` reads it
 --     backward_reads       name of an argument -> whether the function for the list `backward` reads it
@@ -39,7 +38,7 @@
 --     list                 the products whose operands are stored by shards (sum_by_team of warp_products.lua)
 --     members              the parameters of these products (list_product_parameters)
 --     row_declarations     declarations of the numbers of rows of their streams, or false
---   place_sums   sums of the gradients of learned position tables, which are added over shards (list_place_sums)
+--   place_sums   the arrays that sum the gradients of learned position tables (list_place_sums)
 --   masks        groups of dropout sites of the model's width (cuda_masks.lua)
 --   site_count   the number of sites of all groups
 --   bits         masks of another width, and of attention's weights (cuda_masks.lua)
@@ -56,7 +55,7 @@
 --   max_launches      C text of the number of launches of a step; false for a narrow model
 --   launches_of_pass  C text of the number of launches of a pass; false for a narrow model
 --   class_table  the name of the table whose rows are the output layer's weight, or false
---   readout_gradient   the buffer of the gradient of the labelled tokens, which the loss writes
+--   readout_gradient   the buffer to which the loss writes the gradient of the labelled tokens
 --   has_rms_norm   whether any norm is an RMS norm
 --   has_loops    whether any block has loops
 --   has_passes   whether the number of passes is an argument
@@ -64,7 +63,7 @@
 --   has_losses   whether every pass has a loss
 --   adds_table_sums, clears_unwritten   whether these fields are true for some block
 --   last_pass_starts   name of a block -> its last_pass_start
---   has_shared_gradients   whether some group has gradients that its repetitions add to each other
+--   has_shared_gradients   whether some group has shared_gradients (cuda_states.lua)
 --   rounds       whether products read rounded copies of weights in training
 --   decoding     false, or, if a stream is decoded with cached keys and values:
 --     per_token     the network's records for one token of each sequence
@@ -107,7 +106,8 @@ local function check_network(net, choices)
   local attentions = ops.find_all(net, "attention")
   for _, op in ipairs(list_group_operations(net)) do
     if op.kind ~= "block" and op.kind ~= "add" and op.kind ~= "norm" or op.dropout then
-      records.refuse(op, "passes of several layers with other operations than sums and norms")
+      records.refuse(op, "a loop over several layers with an operation in between that %s",
+        op.dropout and "has dropout" or "is neither a sum nor a norm")
     end
   end
   for _, op in ipairs(attentions) do
@@ -123,8 +123,8 @@ local function check_network(net, choices)
   end
 end
 
--- A block's records in decoding, and the arrays with the rows that its repetitions cache for each attention: keys and
--- values (op.kv), products of keys with biases, and running sums.
+-- A block's field `decoding`. For each attention, repetitions cache keys and values (op.kv), products of keys with
+-- biases, and running sums.
 local function make_decoded_block(device, block, list)
   local caches = lists.collect(decoding.list_attentions(block, device.choices.decoded), function(op)
     local family, is_self_attention = op.family, op.q == op.kv
@@ -145,11 +145,12 @@ local function find_kind(list, kind)
   return lists.find(list, function(entry) return entry.kind == kind end)
 end
 
--- Whether the backward pass of a block leaves elements of its parameters' gradients unwritten: gradients that come from
--- tables, or elements that only pad the rows of a parameter.
+-- Whether no operation of a block's backward pass writes some elements of the gradients of parameters.
 local function leaves_gaps(block)
-  return lists.any(block.ops, records.sums_tables) or lists.any(block.ops, function(op)
-    return op.kind == "attention" and (op.family.terms.visits_outwards or op.family.on_device.terms.scans_logits)
+  return lists.any(block.ops, function(op)
+    local has_padded_parameters = op.kind == "attention"
+      and (op.family.terms.visits_outwards or op.family.on_device.terms.scans_logits)
+    return has_padded_parameters or records.sums_tables(op)
   end)
 end
 
@@ -187,7 +188,7 @@ local function make_block(device, op)
   return record
 end
 
--- The sums of the gradients of learned position tables, which are added over shards. Fields of an entry:
+-- The arrays that sum the gradients of learned position tables. Fields of an entry:
 --   member              the name of the array of sums
 --   block               the block's name; false for the embedding
 --   count               C text of the number of the block's layers; nil for the embedding
@@ -224,20 +225,19 @@ end
 --   block_records         block or group -> its entry of `blocks` or `groups`
 --   unused                block -> the buffers that chains make unnecessary
 --   operands, rounded, rounded_values   see warp_products.lua
---   contributions         the set of the values `contribution` of attentions that visit keys outwards. Such an
---                         attention itself adds the bias of the product that computes this value
+--   unbiased_results      a set of values, the results of products: an attention, not the product, adds the bias
 local function make_state(net, lists_by_scope, choices)
   local device = { net = net, lists = lists_by_scope, choices = choices, rows = calls.make_functions({}), masks = {},
     scope_masks = {}, mask_numbers = {}, bits = {}, operation_bits = {}, block_records = {}, unused = {},
     site_count = 0, operands = {}, rounded = {}, rounded_values = {},
     buffers = buffers.derive(net, lists_by_scope, choices.eval_dropout),
-    contributions = lists.to_set(lists.map(ops.find_all(net, "attention"), function(op)
+    unbiased_results = lists.to_set(lists.map(ops.find_all(net, "attention"), function(op)
       return op.family.terms.visits_outwards and op.contribution or nil
     end)),
     make_list = choices.wide and cuda_lists.make_launches or cuda_lists.make_records,
     has_loops = lists.any(net.scopes, function(block) return block.loops > 1 end),
     has_losses = lists.any(net.scopes, function(scope) return scope.has_losses end) }
-  -- With loops there are no rounded copies of weights: gradients are summed in the memory where the copies would lie.
+  -- With loops, the memory for rounded copies of weights holds sums of gradients.
   device.rounds = choices.rounds and not device.has_loops
   device.streams, device.variables = cuda_buffers.name_streams(net)
   device.adds_bias = function(op) return records.adds_bias(device, op) end
@@ -245,9 +245,10 @@ local function make_state(net, lists_by_scope, choices)
   return device
 end
 
--- The members of a scope's struct whose gradients are computed by products, as ranges { first, size } of successive
--- members. first: the name of the first member; size: C text of the number of elements of all members of the range.
--- sizes: name of a member -> C text of its number of elements.
+-- The ranges of successive members of a scope's struct whose gradients are computed by products. Fields of a range:
+--   first   the name of the first member
+--   size    C text of the number of elements of all members
+-- sizes: name of such a member -> C text of its number of elements.
 local function find_ranges(scope, sizes)
   local ranges, range = {}, nil
   for _, parameter in ipairs(scope.parameters) do
@@ -277,8 +278,7 @@ local function list_product_parameters(device)
   end)
 end
 
--- The field `operands` of the output: the products whose gradients the team (all thread blocks of a model) sums over
--- all tokens, and their parameters.
+-- The field `operands` of the output.
 local function list_operands(device)
   local streams, members = cuda_states.find_streams(device, device.operands), list_product_parameters(device)
   for _, product in ipairs(device.operands) do

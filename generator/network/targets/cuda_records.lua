@@ -117,10 +117,9 @@ local function name_mask(device, op, training)
   return formats[drop.when]:format(drop.mask), drop.keep_scale
 end
 
--- Whether a product adds its bias itself. Products of the set `contributions` (cuda_network.lua) do not: attention adds
--- their biases.
+-- Whether a product has a bias and adds it.
 function M.adds_bias(device, op)
-  return op.p.bias and not device.contributions[op.out]
+  return op.p.bias and not device.unbiased_results[op.out]
 end
 
 -- Kind of an operation -> the function(device, text, op, training) that returns its forward records. text: C texts of

@@ -14,8 +14,8 @@ local wording = require("base.wording")
 
 local M = {}
 
--- The streams to which at least one item belongs, as the tables of name_streams (cuda_buffers.lua). items: members of a
--- struct, or operands of products (warp_products.lua); the field `variables` of an item is the table of its stream.
+-- The tables (name_streams of cuda_buffers.lua) of the streams to which at least one item belongs. items: members of a
+-- struct, or operands of products (warp_products.lua).
 function M.find_streams(device, items)
   local has_item = lists.to_set(lists.map(items, function(item) return item.variables end))
   return lists.filter(device.streams, function(variables) return has_item[variables] end)
@@ -29,16 +29,15 @@ end
 --   repetitions_text   C text of the largest number of repetitions in training
 --   stored        C text of the number of states for these repetitions
 --   state_number  the index of the state of the current repetition in training
---   first, past   within the current repetition of the parent: the index of the first repetition, and the index after
---                 the last
---   last          within the current repetition of the parent: the index of the last repetition
+--   first, last   the indices of the first and the last repetition within the current repetition of the parent
+--   past          the index after `last`
 --   first_back    the index of the first repetition with a gradient
 --   in_group      whether the parent is a group
---   follows_condition   a condition in C: whether the current repetition reads the output of the one before it; false
+--   follows_condition   a condition in C: whether the current repetition reads the output of the previous one; false
 --                       if the block runs once in each repetition of a group
 --   input         the address of the input of the first repetition
---   on_host       the fields first, past, first_back and input for the host's list of launches; and `states`, the name
---                 of the array of states there
+--   on_host       the fields first, past, first_back and input for the host's list of launches, and in addition
+--     states      the name of the array of states in this list
 function M.describe(device, op, members)
   local block, parent = op.block, op.scope
   local first, past = repetitions.write_range(block, repetitions.PASSES)
@@ -63,8 +62,9 @@ function M.describe(device, op, members)
   }
 end
 
--- Sets fields of an entry of a wide model: phases, the names of its phases, which follow one another in the enumeration
--- of all phases; first_phase and last_phase, the first and the last of them.
+-- Sets fields of an entry of a wide model:
+--   phases   the names of its phases, in the order of the enumeration of all phases
+--   first_phase, last_phase   the first and the last of these names
 function M.find_phases(record)
   local losses = record.loss_phases and { record.loss_phases.forward, record.loss_phases.backward } or {}
   record.phases = lists.join(lists.join(lists.get_names(record.forward.phases), losses),
@@ -85,9 +85,9 @@ local function list_inner(group)
   return lists.map(M.list_block_operations(group), function(op) return op.block end)
 end
 
--- C text of the index of a group's repetition, the one in which a phase of a launch runs. If the phase is a phase of
--- the group or of a block in the group, the text computes the index from at.layer, the repetition of that block. For a
--- phase outside of the group, the text is the index of the group's last repetition.
+-- C text of the index of a group's repetition, for the launch `at` of a phase:
+--   phase of the group or of an inner block   computed from at.layer, a repetition of this group or block
+--   phase outside of the group                the index of the group's last repetition
 local function write_group_index(device, group, record)
   local text = ""
   for _, inner in ipairs(lists.join({ group }, list_inner(group))) do
@@ -98,8 +98,9 @@ local function write_group_index(device, group, record)
   return text .. record.last
 end
 
--- The names of two phases: after a repetition, `forward` computes the loss of its result; before the backward pass of
--- the repetition, `backward` adds the gradient of this loss.
+-- The names of two phases, or false:
+--   forward    computes the loss of a repetition's result, after the repetition
+--   backward   adds the gradient of this loss, before the backward pass of the repetition
 local function name_loss_phases(device, group)
   local name = ("PHASE_%s_LOSS"):format(group.name:upper())
   return device.choices.wide and group.has_losses and { forward = name, backward = name .. "_BACK" }
@@ -107,16 +108,18 @@ end
 
 -- The entry of `groups` for a group. The entries of its blocks must exist already. Fields in addition to those of
 -- M.describe:
---   inner      the states of its blocks and groups: { name, last }; last: the index of the last repetition of the block
---              within the current repetition of the group
---   previous   the state that holds the output of the previous repetition: { name, index }; name: the name of its block
---              or group
+--   inner      the inner blocks and groups that have states, each with:
+--     name       its name
+--     last       the index of its last repetition within the current repetition of the group
+--   previous   the state that holds the output of the previous repetition:
+--     name       the name of the state's block or group
+--     index      the index of the state
 --   has_losses   whether there is a loss after each repetition
 --   loss_phases   in a wide model with such losses, the names of their phases: { forward, backward }; else false
 --   output     the address of a repetition's output
 --   gradient   the address of the gradient of this output
 --   shared_gradients   the parameters whose gradients are sums over repetitions: { name, size }
---   number     in a wide model, the index of the repetition to which a phase belongs
+--   number     in a wide model, the index of the repetition in which a launch runs (write_group_index)
 local function make_group(device, op)
   local group, group_lists = op.block, device.lists[op.block]
   local forward = cuda_lists.list_entries(group_lists.forward, false)

@@ -3,8 +3,8 @@
 -- team (all thread blocks of a model) sums the gradients of weights from these operands.
 --
 -- Input: the table `device` (make_state of cuda_network.lua), texts by role (cuda_records.lua), an operation or an
--- entry of a backward list. Output: records (cuda_records.lua). In a block of the network, forward records come in
--- pairs if training and evaluation have different functions: only training stores operands and reads rounded weights.
+-- entry of a backward list. Output: records (cuda_records.lua). Only training stores operands and reads rounded
+-- weights, so a block may have two forward records for a product: one for training, one for evaluation.
 
 local calls = require("network.targets.calls")
 local lists = require("base.lists")
@@ -19,9 +19,8 @@ local function name_product(device, op)
 end
 
 -- C text of the address at which a shard (the part of the batch that a thread block computes) stores an operand of a
--- product for the team; nil if it stores none. operand: "x" or "dy". In a block, the operand of the current repetition
--- lies after those of earlier repetitions; the variable rows_before, or rows_before.STREAM with several streams, is the
--- count of their rows.
+-- product for the team; nil if the shard stores none. operand: "x" or "dy". In a block, rows_before counts the rows of
+-- earlier repetitions, whose operands lie first.
 local function write_operand_address(device, op, operand)
   if not device.choices.by_team then
     return nil
@@ -44,9 +43,8 @@ local function name_in_mode(training, name)
   return training and name or name .. "_in_evaluation"
 end
 
--- The records of an operation; make(training) returns its record for training or for evaluation. In a block, whose
--- function serves both modes, the result is the records of both modes, each with its condition; outside of blocks it is
--- the record for the mode of the pass.
+-- The records of an operation; make(training) returns the record for one mode. A block's function serves both modes, so
+-- a block has a record for each mode, with a condition.
 local function make_for_modes(device, op, training, make)
   if op.scope == device.net then
     return make(training)
@@ -54,8 +52,7 @@ local function make_for_modes(device, op, training, make)
   return lists.merge(make(true), { condition = "training" }), lists.merge(make(false), { condition = "else" })
 end
 
--- The kinds of operations that may follow the first product of a chain. If such an operation reads the result of a
--- product, the product may begin a chain; its input is then not rounded (find_rounded_values), as chains expect.
+-- The kinds of operations that may follow the first product of a chain.
 local ACTIVATIONS = { activation = true, gate = true }
 
 -- The only operation of a list, if it is a product without relu and dropout; nil in other cases.
@@ -64,11 +61,13 @@ local function find_only_product(operations)
   return op and op.kind == "product" and not op.has_relu and not op.dropout and op or nil
 end
 
--- Fills device.rounded_values: value -> entry, for the values that are rounded when they are computed. An attention in
--- fragments is one that matrix units compute. The rounded values are:
+-- Fills device.rounded_values: value -> entry, for the values that are rounded when they are computed. Matrix units
+-- compute an attention in fragments. The rounded values are:
 --   the result of a product, if only an attention in fragments reads it;
---   the result of an attention in fragments, if only a product reads it.
--- The entry is { scaled, scale } if the first `scaled` columns, the queries, are also multiplied by `scale`, else {}.
+--   the result of an attention in fragments, if only a product reads it, except a product that may begin a chain.
+-- The first columns of a value may be queries, which are also multiplied by a factor. Fields of an entry, or none:
+--   scaled   C text of the number of these columns
+--   scale    C text of the factor
 function M.find_rounded_values(device)
   local readers, makers = {}, {}
   for _, scope in ipairs(device.choices.rounds and device.net.order or {}) do
@@ -88,24 +87,23 @@ function M.find_rounded_values(device)
       device.rounded_values[q] = { scaled = "WIDTH", scale = family.PREFIX .. "LOGIT_SCALE" .. family.attends.to_log2 }
     end
     local reader = find_only_product(readers[attended])
-    local is_activated = reader and lists.any(readers[reader.out] or {}, function(next_op)
+    local may_begin_chain = reader and lists.any(readers[reader.out] or {}, function(next_op)
       return ACTIVATIONS[next_op.kind]
     end)
-    if family.attends.in_fragments and attended ~= op.scope.output_value and reader and not is_activated then
+    if family.attends.in_fragments and attended ~= op.scope.output_value and reader and not may_begin_chain then
       device.rounded_values[attended] = {}
     end
   end
 end
 
--- C text, "true" or "false": whether the last operation that wrote a buffer of gradients rounded the gradients as
--- products round their operands.
+-- C text, "true" or "false": whether the gradients in a buffer are rounded, as products round their operands.
 local function write_is_rounded(device, buffer)
   return tostring(device.rounded[buffer] == true)
 end
 
--- Fills device.rounded, the set of the buffers whose gradients are rounded at this point of the backward pass: dropout
--- rounds the gradients of a branch (norm_quads.cu), and attention in fragments rounds the gradients of rounded queries,
--- keys and values.
+-- Updates device.rounded, the set of the buffers whose gradients are rounded at this point of the backward pass:
+--   dropout rounds the gradients of a branch (norm_quads.cu);
+--   attention in fragments rounds the gradients of rounded queries, keys and values.
 function M.note_rounded(device, entry)
   for _, field in ipairs({ "to", "dbranch", "dq", "dkv", "dcontribution", "dhidden" }) do
     device.rounded[entry[field] or false] = nil
@@ -116,9 +114,8 @@ function M.note_rounded(device, entry)
   end
 end
 
--- C text of the form of a product's result (product_warps.cu): its epilogue `finish`, whether it is rounded, the number
--- of its scaled columns, and their factor. value: the result, or if is_gradient is true the value whose gradient is the
--- result.
+-- C text of the form of a product's result (product_warps.cu): the epilogue `finish`, whether the result is rounded,
+-- the number of scaled columns, and their factor. value: the result, or the value whose gradient is the result.
 local function write_form(device, value, finish, is_gradient)
   local rounding = device.rounded_values[value]
   local scaled_columns = rounding and not is_gradient and rounding.scaled
@@ -126,9 +123,10 @@ local function write_form(device, value, finish, is_gradient)
     or ("unrounded(%s)"):format(finish)
 end
 
--- The name of the function for products of a size. k: C text of the number of terms of each sum; columns: C text of the
--- number of sums in a row of the result. fields: the variables of templates/cuda/rows/product.tpl; the field `name` is
--- a format, into which a text of both sizes is inserted.
+-- The name of the function for products of one size.
+--   fields    the variables of templates/cuda/rows/product.tpl; `name` is a format for a text of both sizes
+--   k         C text of the number of terms of each sum
+--   columns   C text of the number of sums in a row of the result
 local function find_product_function(device, fields, k, columns)
   local sizes = ("%s_to_%s"):format(k, columns):lower():gsub("%W+", "_")
   local name = fields.name:format(sizes)
@@ -168,11 +166,10 @@ function M.make_input_grad(device, text, entry)
       form = write_form(device, op.x, finish, true) }, op.out.width.text, op.x.width.text) }
 end
 
--- Adds a product to device.operands. Statements of templates/cuda/weights.tpl let the team sum the gradient of its
--- weight over the batch, so the gradient has no record here. Fields of the entry (C texts unless another type is
--- given):
+-- Adds a product to device.operands. templates/cuda/weights.tpl prints how the team sums gradients for these products.
+-- Fields of the entry, C texts unless another type is given:
 --   name               the product's name
---   rows, T            the numbers of rows of all sequences and of one sequence of its stream
+--   rows, T            the number of rows of all sequences, and of one sequence
 --   repetitions_text   the number of repetitions in training
 --   count              the number of layers; false outside of blocks
 --   loops              the number of passes
@@ -181,7 +178,7 @@ end
 --   weight, bias       the names of the parameters; bias: false if there is none
 --   dweight, dbias     the addresses of their gradients
 --   inner, columns     the numbers of rows and of columns of the weight
---   variables, scope   for cuda_network.lua: the variables of the stream, and the scope
+--   variables, scope   the variables of the stream, and the scope: only for cuda_network.lua
 function M.sum_by_team(device, op)
   local scope, variables = op.scope, device.variables[op.x.stream]
   local is_outside = scope == device.net
@@ -197,8 +194,9 @@ function M.sum_by_team(device, op)
     inner = op.x.width.text, columns = op.out.width.text })
 end
 
--- The name of the function for a chain, or for its gradients. fields: variables of the template. The field `name` is a
--- format, into which the kernel's name is inserted; the field `ending` is the last part of the template's name.
+-- The name of the function for a chain, or for the chain's gradients. fields: the variables of the template, with
+--   name     a format for the kernel's name
+--   ending   the last part of the template's name
 local function find_chain_function(device, chain, fields)
   local ending = (chain.is_gated and "_gate" or "") .. fields.ending
   local record = lists.merge(fields, { template = ("cuda/rows/chain%s.tpl"):format(ending), kernel = chain.kernel,

@@ -15,12 +15,12 @@ INLINE size_t ${prefix}draw_count(const step_view *v) {
 % if positions.layer_index and attends.reads_positions then
 
 /* The sampled positions${cross and " of queries" or ""} that layer l reads. */
-INLINE const int *${prefix}find_positions(const step_view *v, int l) { return v->${prefix}draws${attends.to_positions}; }
+INLINE const int *${prefix}find_positions(const step_view *v, int l) { return v->${prefix}draws${attends.position_offset}; }
 % if cross then
 
 /* The sampled positions of keys that layer l reads. */
 INLINE const int *${prefix}find_key_positions(const step_view *v, int l) {
-    return v->${prefix}draws + ${PREFIX}DRAWS * v->${attends.T}${attends.to_key_positions};
+    return v->${prefix}draws + ${PREFIX}DRAWS * v->${attends.T}${attends.key_position_offset};
 }
 % end
 % end
@@ -28,6 +28,6 @@ INLINE const int *${prefix}find_key_positions(const step_view *v, int l) {
 
 /* The address of the sample for offset 0, in the middle of the sampled distances that layer l reads. */ % if distance.independent
 /* The sampled distances, ascending from 0, that layer l reads. */ % else
-INLINE const int *${prefix}find_distances(const step_view *v, int l) { return v->${prefix}draws${attends.to_distances}; }
+INLINE const int *${prefix}find_distances(const step_view *v, int l) { return v->${prefix}draws${attends.distance_offset}; }
 % end
 % slot("view", { drawn_tokens = drawn_tokens })
