@@ -3,16 +3,15 @@
 --
 -- Input of M.plan_added: the resolved encoding and model, and the facts of the task (spec/task/tasks.lua). Output:
 --   kind            "none", "sinusoid" or "learned"
---   embedding_rate  the dropout rate of the embedding, which is the sum of the tokens' vectors and, unless in_blocks,
---                   the added vectors; nil: no dropout
+--   embedding_rate  the dropout rate of the embedding; nil: no dropout
 --   in_blocks       whether the vectors are added to the input of every block
 --   dropout_rate    with in_blocks: the dropout rate of the sums in blocks
 --   interleaved     of a sinusoid: whether sines are in even channels and cosines in odd channels
 --   grid            of a sinusoid: if positions are cells of the task's grid, the number of tokens in a row, else false
 --   period          of a sinusoid: the period of cyclic positions, or false
---   member          of a sinusoid: the name of its table in C: "sinusoid" if a row has first all sines, then all
---                   cosines of the position; "place" if the table is interleaved, or has a grid or a period
---   place_words     of a sinusoid: the order of the channels in words, such as "sines, then cosines"
+--   member          of a sinusoid: the name of its table in C: "place" if interleaved, grid or period is set, otherwise
+--                   "sinusoid"
+--   place_words     of a sinusoid: the channels of a row in words, such as "sines, then cosines"
 --   rows            of a learned table: the number of its rows
 --   init            of a learned table: its initial values, { kind, value }
 --   frozen          of a learned table: whether training leaves the values unchanged
@@ -87,8 +86,7 @@ local function check_rate(model, additive, report)
   end
 end
 
--- Refuses tables with fewer rows than the number of positions. This number is max_position + extra_rows.
--- positions_words: the positions in words.
+-- Refuses tables with fewer than max_position + extra_rows rows. positions_words: the positions in words.
 local function check_rows(rows, max_position, extra_rows, positions_words, report)
   if max_position and rows < max_position + extra_rows then
     report.refuse("encoding.additive.rows", "encoding.positions.max_position", max_position, {
@@ -111,7 +109,7 @@ function M.check(view, report)
     check_rows(additive.rows, scheme.max_position, 1, "the positions from 0 to max_position", report)
   elseif scheme.kind ~= "randomized" then
     report.check_limit("encoding.additive.rows", additive.rows, "the learned table",
-      "a learned table has no row beyond it", "use a scheme without a table: none, rope, sinusoid")
+      "every position needs a row of the table", "use a scheme without a table: none, rope, sinusoid")
   else
     check_rows(additive.rows, scheme.max_position, 0, "the positions that can be sampled", report)
   end
@@ -143,8 +141,7 @@ function M.plan_added(encoding, model, task)
   }
 end
 
--- Words for the added vectors. Their positions are also described if these depend on tokens or are sampled separately
--- from the positions of attention.
+-- Words for the added vectors, and for their positions if these differ from the positions of attention.
 function M.describe(_, plan)
   local additive, draw = plan.additive, plan.input_draw
   if additive.kind == "none" then

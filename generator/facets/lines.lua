@@ -21,7 +21,7 @@
 --   corner_choice   the heads with a corner: "lines" (heads with lines), "all" or "none"; always "none" unless the
 --               family is cross-attention
 --   description   the visible keys in words
---   causal      whether keys after a query stay hidden
+--   causal      whether keys after a query are hidden
 --   sees_all    always true: a query that sees no key on the lines of its head sees all keys
 --
 -- The paper counts queries i and keys j from 1 and has n keys; specs count i and j from 0 and have S keys. Lines of
@@ -45,7 +45,7 @@ M.fields = {
     doc = "constants that are added to scores along lines of query-key pairs, a table for each head; pairs on no line "
       .. "are hidden",
     details = { "for example lines = { { head = 0, direction = -1, line = 1, value = 2.5 }, ... }",
-      "for a pair on several lines the largest constant counts",
+      "a pair on several lines gets the largest of their constants",
       "a query without a key on the lines of its head sees all keys",
       "in a decoder's self-attention no query sees later tokens, whatever the lines" } },
   { path = "encoding.lines.list", is_rare = true, type = "lines", required = true, doc = "the lines, in any order",
@@ -70,7 +70,7 @@ function M.check(view, report)
   if encoding.lines and encoding.mask and encoding.mask.kind ~= "full" and encoding.mask.kind ~= "causal" then
     report.refuse("encoding.mask.kind", "encoding.lines", "{ ... }", {
       what = "a mask next to lines, which already determine the keys that a query sees",
-      expected = '"full", or "causal": then keys after the query stay hidden' })
+      expected = '"full"; or "causal", which hides the keys after the query' })
   end
 end
 
@@ -106,8 +106,7 @@ local function is_reversed(entry, columns)
   return entry.direction == -1 or entry.direction == 0 and columns == "right"
 end
 
--- Words about lines that are counted from the last key, so that their keys depend on the number of keys; nil or false
--- if there are no such lines. sides: as in modules.lua.
+-- Words about lines that are counted from the last key; nil or false without such lines. modules.lua describes `sides`.
 function M.explain_length(resolved, sides)
   local lines = sides.key and resolved.encoding.lines
   return lines and lists.any(lines.list, function(line) return is_reversed(line, lines.columns or "left") end)
@@ -182,8 +181,8 @@ function M.make_mask(encoding, family, causal)
   return mask
 end
 
--- Whether an attention has corners but no lines. Earlier versions of Longhand ignored such corners and added
--- scores in another order, so the plan digest covers this case.
+-- Whether an attention has corners but no lines. Earlier versions of Longhand ignored such corners, so the plan digest
+-- covers this case.
 function M.identify_sums(plan)
   return { corner_alone = lists.any(plan.attentions, function(family)
     return family.mask.list and not family.mask.list[1]
@@ -196,7 +195,7 @@ local COLUMN = { left = "j", right = "keys - 1 - j" }
 --   rows      Python texts of the lines in the field `list` of the spec
 --   column    the expression that is constant on a line of direction 0
 --   corners   the heads that have a corner, or false
---   causal    whether keys after a query stay hidden
+--   causal    whether keys after a query are hidden
 function M.export_mask(mask)
   local rows = lists.map(mask.list, function(line)
     return ("(%d, %d, %d, %s)"):format(line.head, line.direction, line.line, expression_text.format_number(line.value))

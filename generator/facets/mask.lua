@@ -7,12 +7,12 @@
 --   description      the visible keys in words; absent if all keys are visible
 --   sees_all         whether a query without any visible key sees all keys
 -- Fields of causal and window masks:
---   left             the number of visible keys before the query; false: no limit. Antidiagonal masks also have
---                    left = false, since their templates read this field
+--   left             the number of visible keys before the query; false: no limit
 --   right            the number of visible keys after the query
 -- Fields of antidiagonal masks. With S keys, query i sees the existing keys from (S + low - stride * i) to
 -- (S + high - stride * i):
 --   low, high, stride   the numbers in these formulas
+--   left             always false
 --   width, left_only   the fields of the spec
 --   low_text         C text of S + low, such as "S - 3"
 --   high_text        C text of S + high
@@ -30,9 +30,7 @@ local function hides_keys(resolved)
     and not (list and #list.list > 0)
 end
 
--- Fields of specs (spec/schema.lua). `fingerprints`: texts that generated code lacks if the feature is off, unless
--- another feature of the spec produces them, too (`shared`). `used`: whether the kind adds code. All masks that hide
--- keys produce the text `visible`, and so do decoders. So both `used` and `shared` of the causal mask are hides_keys.
+-- Fields of specs (spec/schema.lua). Every mask that hides keys produces the text `visible`, not only the causal mask.
 M.fields = {
   { path = "encoding.mask", type = "table", omitted_value = "full",
     doc = "the keys that a query sees, by their indices",

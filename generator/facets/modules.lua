@@ -11,7 +11,7 @@
 --   is_read_by_facets        true: other facets read the facet, and nothing else does
 --   off_value                the value with which a spec turns the facet off for one family
 --   is_off(value)            whether a value turns the facet off
---   decoder_kinds            the set of the kinds that only the decoder inherits if a spec of an encoder-decoder sets
+--   decoder_kinds            the set of the kinds that apply only to the decoder if a spec of an encoder-decoder sets
 --                            them for all attentions
 --   excludes_cross           true: if a spec sets the facet for all attentions, it does not apply to cross-attention
 --   without_kinds            true: the facet has no field `kind`; still, { kind = "none" } leaves it out of a family
@@ -42,10 +42,8 @@
 --     draws                  samples of positions
 --   hides(family, h, i, j, S)   whether the facet hides key j (of S keys) from query i in head h, in addition to the
 --                            mask; for pictures
---   request_value(family)    describes a value that attention needs, and that a learned map computes from the input of
---                            the keys. The planned family has this table as family.request, with two more fields:
---                            width, which is `columns` rounded up to whole vectors; and constant, the name of this
---                            width in C
+--   request_value(family)    returns a table that describes a value for attention. A learned map computes the value
+--                            from the input of the keys. Fields:
 --     name                   its name in files and in C
 --     columns                the number of columns of the map
 --     bias                   whether the map has a bias
@@ -53,18 +51,22 @@
 --     description            words for the width of the value
 --     init                   initial values of the map's weights; nil: those of the network's other weights
 --     cached                 whether attention caches, in decoding, the numbers that it computes from the value
+--     width                  only in family.request, a copy of the table: `columns`, rounded up to whole vectors
+--     constant               only in family.request: the name of this width in C
 --   make_terms(family)       the facet's part of the loops over queries and keys: a list of terms with kinds
 --                            (attention/terms.lua), nil if the facet is off
---   export(family, context)   a table of the names that templates of Python read; context: crosses (whether keys are of
---                            another stream), memory (the prefix of names of values of the keys' stream, "memory_" or
---                            ""), formula, net; export may add to the tables extra_inputs, part_texts and calls of
---                            context, and set context.layer; lab/export/pytorch.lua describes these fields
---   needs_no_export          true: the facet needs no `export`, since operations of the network or the table of another
---                            facet contain all of it
---   parts                    a list of parts of an exported file: the functions and classes that attentions of the file
---                            share if their `fields` are equal. Fields of a part:
+--   export(family, context)   returns a table of the names that templates of Python read. Fields of context:
+--     crosses                whether keys are of another stream than queries
+--     memory                 the prefix of names for the stream of the keys: "memory_" if crosses, otherwise ""
+--     formula                the parsed score, or nil
+--     net                    the network
+--     extra_inputs, part_texts, calls, layer   `export` sets them; lab/export/pytorch.lua describes them
+--   needs_no_export          true: the facet needs no `export`, since the network's operations or another facet's
+--                            `export` contain it
+--   parts                    a list of parts of an exported file. A part is a text with functions and classes. Fields
+--                            of a part:
 --     name                   the name of the part in context.part_texts of `export`
---     fields                 the fields of the result of `export` that decide whether two attentions share the part
+--     fields                 names of fields of the result of `export`; attentions with equal fields share the part
 --     names                  the names of the functions and classes that the part defines
 --     rank                   a number: the file contains its parts in ascending order of rank
 --   identify(encoding)       names and values that decide whether a checkpoint fits; absent: every checkpoint fits

@@ -1,6 +1,11 @@
 -- The module of the facet `normaliser`: the function that computes the weights of keys from their scores. modules.lua
 -- describes modules of facets.
 --
+-- Stick-breaking attention gives every query a stick of length 1. One key after another, the nearest earlier key first,
+-- takes a part of the remaining stick as its weight; the rest is the part that remains after all keys.
+-- Geometric attention visits keys outwards, the nearest key first. Of two keys at the same distance, the key on the
+-- right of the query comes first.
+--
 -- Input of M.plan: the resolved encoding, and the family with the plans of earlier facets (modules.lua).
 -- Output:
 --   kind             "softmax", "geometric" or "stick_breaking"
@@ -12,11 +17,6 @@
 --                    vector
 --   own_key          of stick_breaking: whether the query's own key is the first key that takes a part of the stick
 --   own_value        of stick_breaking: whether the rest of the stick is the weight of the query's own value
---
--- Stick-breaking attention gives every query a stick of length 1. One key after another, the nearest earlier key first,
--- takes a part of the remaining stick as its weight; the rest is the part that remains after all keys.
--- Geometric attention visits keys outwards, the nearest key first. Of two keys at the same distance, the key on the
--- right of the query comes first.
 
 local lists = require("base.lists")
 local predicates = require("facets.predicates")

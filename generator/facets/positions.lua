@@ -6,24 +6,23 @@
 -- describes the signed distances of pairs.
 --
 -- A draw is a sample of positions. It has an index in the table of draws of a pass, and a site, which selects its
--- random numbers: 0 if the whole pass shares the draw, l + 1 if it belongs to block l. A draw is a function of its site
--- and its range, so facets with the same site and range have the same positions. Vectors that are added to embeddings
--- share one draw. With draw = "layer", each block has a draw for rotation, distances and vectors that are added in the
--- block; Ruoss et al.'s released code also has a draw in each block, for rotation and distances. With several streams,
--- each stream has its own draws and sites, and added vectors have draws that belong to no family (M.plan_input).
+-- random numbers: 0 if the whole pass shares the draw, l + 1 if it belongs to block l. Facets with the same site and
+-- range have the same positions. Vectors that are added to embeddings share one draw. With draw = "layer", each block
+-- has a draw, as in Ruoss et al.'s released code. Rotation, distances and vectors added in the block share this draw.
+-- With several streams, each stream has its own draws and sites. Vectors added to its tokens then have a draw that
+-- belongs to no family (M.plan_input).
 --
--- The output's field `kind` is "index" if attention computes with the indices of tokens. This holds for the spec's
--- kind "index", and for another kind of the spec if no attention reads its positions:
---   "grid": only tables of sinusoids read the cells of the grid;
---   "cyclic": positions repeat only in the tables of rotations and of added vectors; the output then has `period`, the
---     number of different positions;
---   "digits", "by_task": only vectors added to tokens use these positions (token_positions.lua);
---   "randomized", if no facet of the family reads positions.
+-- The output's field `kind` is "index" if the family samples no positions. The cases, by the kind in the spec:
+--   "index"
+--   "grid": only tables of sinusoids read the cells of the grid
+--   "cyclic": the output has `period`; tables of rotations and of added vectors repeat after `period` positions
+--   "digits", "by_task": only vectors added to tokens use these positions (token_positions.lua)
+--   "randomized", if no facet of the family reads positions
 -- Otherwise the output has fields of sampled positions:
 --   kind           "randomized", or "sequence": every sequence of the batch has its own draw, in the workspace
 --   range          L, the number of positions to sample from: max_position in the spec
 --   first          the least position to sample from, 0 or 1
---   max_position   the largest position + 1, which is the C constant MAX_POSITION and the number of rows in tables
+--   bound          the largest position + 1: the C constant MAX_POSITION, and the number of rows in tables
 --   sorted         whether positions ascend
 --   sorted_text    C text of `sorted`
 --   draws          the number of draws, which is the number of rows of shared->position, and of shared->key_position if
@@ -42,11 +41,9 @@
 --   "drawn", "clamped"   the distance is an element of the ascending draw shared->distance[distance.layer_index]; the
 --                  function drawn_distance of generated code selects this element
 -- Draws of distances have sites of their own. With "drawn" and "clamped", `distance` has further fields:
---   range, max_position, draws, site_offset, layer_index, per_layer, sharing   the fields of these names in the list
---                  above, for draws of distances
---   independent    whether distances to the left have samples of their own. One draw then has both sides: the distance
---                  for the offset o = (key - query), which is between -(T - 1) and T - 1, is its element
---                  (max_position + o)
+--   range, bound, draws, site_offset, layer_index, per_layer, sharing   as in the list above, for distances
+--   independent    whether distances to the left have samples of their own. One draw then has both sides: element
+--                  (bound + o) is the distance for the offset o = (key - query)
 
 local lists = require("base.lists")
 local predicates = require("facets.predicates")
@@ -131,8 +128,8 @@ local KIND = "encoding.positions.kind"
 local BY_INDEX = '"none", or positions by index'
 local INDEX_WORDS = "x.query_index and x.key_index, or positions by index"
 
--- Returns a function that reports a message and the expected value for the field `path`, if is_set is true. other_path,
--- value: path and value of the field that excludes the field `path`; by default positions of this kind.
+-- Returns a function that refuses the field `path` if is_set is true. other_path, value: path and value of the field
+-- that excludes it; by default the kind of positions.
 local function make_refusal(report, kind)
   return function(path, is_set, message, expected, other_path, value)
     if is_set then
@@ -279,7 +276,7 @@ function M.explain_length(resolved, sides)
 end
 
 -- The fields that do not apply to all kinds of positions or distances.
-local NO_SAMPLES = { range = false, first = false, max_position = false, sorted = false, draws = false,
+local NO_SAMPLES = { range = false, first = false, bound = false, sorted = false, draws = false,
   site_offset = false, layer_index = false, per_layer = false, input_first = false, sharing = false, by_token = false,
   period = false, independent = false }
 
@@ -290,7 +287,7 @@ local function plan_sampled(positions)
     kind = positions.draw == "sequence" and "sequence" or "randomized",
     range = positions.max_position,
     first = first,
-    max_position = positions.max_position + first,
+    bound = positions.max_position + first,
     sorted = positions.sorted,
     sorted_text = tostring(positions.sorted),
   })
@@ -310,7 +307,7 @@ local function plan_distances(encoding, layers)
     kind = kind,
     independent = positions.sides == "independent" and kind == "drawn",
     range = positions.max_position,
-    max_position = plan_sampled(positions).max_position,
+    bound = plan_sampled(positions).bound,
     draws = per_layer and layers or 1,
     site_offset = per_layer and " + 1" or "",
     layer_index = per_layer and "l" or "0",
@@ -372,7 +369,7 @@ function M.describe_draws(positions)
     return token_positions.describe(positions)
   end
   return string.format("%s positions drawn from %d .. %d%s", positions.sorted and "sorted" or "unsorted",
-    positions.first, positions.max_position - 1, positions.kind == "sequence" and " for every sequence" or "")
+    positions.first, positions.bound - 1, positions.kind == "sequence" and " for every sequence" or "")
 end
 
 function M.describe_details(family)
@@ -382,8 +379,8 @@ function M.describe_details(family)
   end
   local words = DISTANCES[positions.distance.kind]
   if words then
-    local max_position = positions.max_position or positions.distance.max_position
-    parts[#parts + 1] = words:format(max_position - 1, max_position, max_position - 1)
+    local bound = positions.bound or positions.distance.bound
+    parts[#parts + 1] = words:format(bound - 1, bound, bound - 1)
       .. (positions.distance.independent and ", each side by itself" or "")
   end
   return #parts > 0 and table.concat(parts, ", ") or nil
@@ -438,11 +435,11 @@ function M.count_bytes(family)
   local int_bytes, workspaces = 4, 1
   local int_count = 0
   if positions.kind == "randomized" then
-    int_count = (#family.sides + workspaces) * positions.draws * positions.max_position
+    int_count = (#family.sides + workspaces) * positions.draws * positions.bound
   end
   if distance.draws then
     local sides = distance.independent and 2 or 1
-    int_count = int_count + (sides + workspaces) * distance.draws * distance.max_position
+    int_count = int_count + (sides + workspaces) * distance.draws * distance.bound
   end
   return { draws = int_bytes * int_count }
 end

@@ -8,8 +8,8 @@
 --   kind         "none", "transformer_xl", "shaw" or "cope"
 --   toeplitz     whether the row of a pair depends only on (key - query), so that consecutive queries have consecutive
 --                rows
---   rotated      whether pairs have no rows, since queries are rotated by their positions instead; only for
---                transformer_xl, if distances are differences of sampled positions
+--   rotated      whether queries are rotated by their positions, and pairs have no rows: transformer_xl with distances
+--                that are differences of sampled positions
 --   set_count    the number of sets of distances in a step: one if all layers share sampled distances or positions,
 --                otherwise one for each layer
 --   set_of_layer   C text of the index of layer l's set: "0" or "l"
@@ -196,8 +196,8 @@ function M.add_choices(plan, families, add)
   for _, family in ipairs(families) do
     local relative = family.relative
     if relative.counts then
-      add("vectors of counts", "by row", "every query counts its keys in a pass over its logits, then adds to the "
-        .. "logits products of the query and the table")
+      add("vectors of counts", "by row", "every query counts its keys in a pass over its logits, then adds "
+        .. "products with the table to the logits")
     elseif relative.kind ~= "none" then
       local value, reason = "by pair",
         "differences of random positions: each pair looks up its own vector, which is several times slower"
@@ -223,8 +223,8 @@ function M.identify(encoding)
     encoding.positions.reading or false, relative.sides } or nil }
 end
 
--- The order in which gradients of vectors are summed: an item { pairs, queries } for each attention that may sum them
--- in blocks. In sequences with more than `pairs` pairs of tokens, they are summed in blocks of `queries` queries.
+-- An item { pairs, queries } for each attention that may sum gradients of vectors in blocks. Sequences with more than
+-- `pairs` pairs of tokens have blocks of `queries` queries.
 function M.identify_sums(plan)
   local sums_by_block = lists.map(plan.attentions, function(family)
     local recomputed = family.relative.toeplitz and family.recomputed
@@ -255,7 +255,7 @@ end
 -- The property that says how the vector of a pair enters its logit (attention/terms.lua) -> the term's template.
 local TERM_TEMPLATES = { by_offset = "rows_by_offset", by_pair = "rows_by_pair", by_rotation = "rows_by_rotation" }
 
--- The terms of attention. In templates, the variable `rows` is the plan of this facet.
+-- The terms of attention. Templates name no facet, so they read this facet's plan as the variable `rows`.
 function M.make_terms(family)
   local relative = family.relative
   if relative.kind == "none" then
@@ -306,19 +306,18 @@ function M.count_bytes(family, sizes, T, S)
   local function round_stride(elements)
     return (round_up(elements, sizes.lanes) // sizes.lanes | 1) * sizes.lanes
   end
-  -- The number of rows of a layer's summed gradient. The gradient belongs to the learned map W if queries are rotated,
-  -- to the vectors of all offsets if pairs with equal offsets share a vector, and otherwise to the table.
-  local rows = relative.rotated and relative.width
+  -- The rows of a layer's summed gradient: of the learned map W, of the vectors of all offsets, or of the table.
+  local gradient_rows = relative.rotated and relative.width
     or relative.toeplitz and T + S - 1 or relative.rows
   if relative.rotated then
     step_tables = relative.set_count * (round_up(S, M.ROTATED_KEYS) + round_stride(T + sizes.lanes - 1)) * sizes.width
   elseif relative.has_step_tables then
     -- Arrays of the sets' sinusoids, and of the layers' rows before they are transposed.
-    local array_elements = relative.biases and round_up(rows, sizes.tile_rows) * sizes.width or 0
+    local array_elements = relative.biases and round_up(gradient_rows, sizes.tile_rows) * sizes.width or 0
     local array_count = relative.biases and relative.set_count + family.layers or 0
     step_tables = array_count * array_elements + family.layers * round_stride(T + S + sizes.lanes - 2) * relative.width
   end
-  return { step_tables = sizes.reals(step_tables), sums = family.layers * (sizes.reals(rows * relative.width)
+  return { step_tables = sizes.reals(step_tables), sums = family.layers * (sizes.reals(gradient_rows * relative.width)
     + (relative.biases and sizes.reals(2 * sizes.width * sizes.lanes) or 0)) }
 end
 

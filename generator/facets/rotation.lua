@@ -54,11 +54,11 @@ M.fields = {
   { path = "encoding.rotation.scaling.beta_slow", is_rare = true, type = "number", min = 0, max = 1e6, default = 1,
     unit = "turns",
     only = { "yarn" },
-    doc = "the speed of channel pairs with fewer turns within original_length is divided by factor" },
+    doc = "number of turns within original_length; the speed of channel pairs with fewer turns is divided by factor" },
   { path = "encoding.rotation.scaling.beta_fast", is_rare = true, type = "number", above = 0, max = 1e6, default = 32,
     unit = "turns", only = { "yarn" },
-    doc = "channel pairs with more turns within original_length keep their speed; pairs between beta_slow and "
-      .. "beta_fast have a speed in between" },
+    doc = "number of turns within original_length; channel pairs with more turns keep their speed; pairs between "
+      .. "beta_slow and beta_fast have a speed in between" },
   { path = "encoding.rotation.scaling.attention_factor", is_rare = true, type = "number", above = 0, max = 1000,
     only = { "yarn" }, default_text = "0.1 ln(factor) + 1",
     doc = "the factor by which queries and keys are multiplied" },
@@ -77,7 +77,7 @@ function M.check(view, report)
     local fast_text = diagnostics.show(beta_fast)
     report.refuse("encoding.rotation.scaling.beta_slow", fast_path, fast_text, {
       what = ("%s is not below beta_fast"):format(diagnostics.show(beta_slow)),
-      expected = ("a number below %s = %s; pairs between them have a speed in between"):format(fast_path, fast_text) })
+      expected = ("a number below %s = %s"):format(fast_path, fast_text) })
   end
 end
 

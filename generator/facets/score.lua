@@ -46,16 +46,15 @@
 --   gradient_uses    the same booleans for gradient_nests
 --   filled_after   the samples that must exist before tables are filled: "distances", "positions" or "nothing"; false
 --                if no tables are filled
---   running      terms of the tokens of a sequence and running sums of them (nests.lua, make_running), whose gradients
---                are gathered like gradients of tables; false if there are none. running.is_read_backward: whether
---                gradients of pairs read these numbers
+--   running      terms of tokens and their running sums (nests.lua, make_running); false if there are none.
+--                running.is_read_backward: whether the statements of pair_gradient read these numbers
 --   row_sums     sums over the keys of a query that the score reads (facets/score/row_sums.lua), or false
 --   pair         C statements that compute the score of a pair, and the text of the result
 --   row          C statements that compute the scores of a query with consecutive keys, and the text of the result
 --   pair_gradient   C statements that compute the gradients of a pair
 --   needs_logit  whether the backward pass must compute the logit again
---   needs_pair_gradient   whether the logit's gradient differs from the score's, or tables have gradients
---   gathered     the tables whose gradients the loop over pairs gathers
+--   needs_pair_gradient   whether the backward pass needs the statements of pair_gradient
+--   gathered     the tables, and the terms and sums of `running`, whose gradients the loop over pairs gathers
 --   has_gathered_tables   whether the list `gathered` has items
 --   has_group    whether gradients of tables or of sums over keys are added up for a group of queries
 --   cuda         the plan for device code (facets/score/cuda.lua)
@@ -108,8 +107,8 @@ M.fields = {
       "an entry of a list: { use = preset, constant = value ... } or { score = function, parameters = { ... } }",
     } },
   { path = "encoding.parameters", type = "parameters", optional = true,
-    doc = "numbers that the score reads by name; a number, a list or a name such as \"alibi_slopes\" in place of a "
-      .. "table gives the values of a constant",
+    doc = "numbers that the score reads by name; a constant may be only its values: a number, a list or a name such "
+      .. "as \"alibi_slopes\"",
     details = {
       "per: model, layer, head (shared by the layers) or layer_head; default: model",
       "per = \"token\": a value that a learned map of the block's input gives each token, for each head; init is the",
@@ -123,7 +122,7 @@ M.fields = {
       "values: a number, a list or a name; training does not change them; a list has one number for all, a number per",
       "    index, a number per head, or all numbers, head after head",
       "learned: default true with init, false with values",
-      "outside: the result of lookup beyond the indices: a number, or \"clip\"; without it, lookup must not go beyond",
+      "outside: the result of lookup beyond the indices: a number, or \"clip\"; absent: lookup must stay within them",
     } },
 }
 
@@ -183,8 +182,8 @@ local function list_members(tables, heads, cross)
   return members
 end
 
--- Numbers of elements as members of the struct of tables. The comment of a number in generated code says which tables
--- have this number of elements for one head; it names tables by their index, such as [query].
+-- Numbers of elements as members of the struct of tables. Comments in generated code name tables by their index, such
+-- as [query].
 local function list_numbers(has, cross)
   local S = cross and "S" or "T"
   return lists.map({
@@ -224,8 +223,8 @@ local function list_gathered(tables, statements)
   end)
 end
 
--- Loop nests that fill the tables, each after the nests that fill the tables that it reads; and loop nests of
--- gradients, in reverse order.
+-- Returns the loop nests that fill the tables, in the order of `classes`, and the loop nests of gradients, in reverse
+-- order.
 local function make_nests(build, tables)
   local filling_nests, gradient_nests = {}, {}
   for _, class in ipairs(classes) do

@@ -2,13 +2,16 @@
 -- integer; tokens with the integer 0 have no position, and share a learned vector.
 --
 -- Input of M.check: the arguments of `check` in the module of a facet (modules.lua). Input of M.plan: the spec's table
--- encoding.positions. Output of M.plan: fields that positions.lua describes as fields of sampled positions, with kind =
--- "sequence"; prefix and PREFIX, the empty prefixes of names in C; is_separate, false (encoding_facets.lua); and
--- by_token with these fields:
---   offset         for digits: the largest number that training adds to the positions of a batch
---   limit          for digits: { tokens, because }, the largest number of tokens of a sequence and its reason in words;
---                  for positions of the task: false
---   max_position   for positions of the task: the largest position
+-- encoding.positions. Output of M.plan:
+--   kind, first, bound   fields of sampled positions (positions.lua); kind is "sequence"
+--   prefix, PREFIX   the prefixes of names in C, which are empty
+--   is_separate      false; only random positions can be separate (encoding_facets.lua)
+--   by_token         for digits:
+--     offset           the largest number that training adds to the positions of a batch
+--     limit            { tokens, because }, the largest number of tokens of a sequence and its reason in words
+--   by_token         for positions of the task:
+--     greatest_position   the largest position
+--     limit            false
 
 local lists = require("base.lists")
 local predicates = require("facets.predicates")
@@ -104,19 +107,19 @@ end
 
 function M.plan(positions)
   if positions.kind == "by_task" then
-    return { kind = "sequence", first = 0, prefix = "", PREFIX = "", max_position = positions.max_position + 1,
-      is_separate = false, by_token = { max_position = positions.max_position, limit = false } }
+    return { kind = "sequence", first = 0, prefix = "", PREFIX = "", bound = positions.max_position + 1,
+      is_separate = false, by_token = { greatest_position = positions.max_position, limit = false } }
   end
   local token_limit = positions.max_position - positions.offset
-  return { kind = "sequence", first = 0, prefix = "", PREFIX = "", max_position = positions.max_position + 1,
+  return { kind = "sequence", first = 0, prefix = "", PREFIX = "", bound = positions.max_position + 1,
     is_separate = false, by_token = { offset = positions.offset, limit = { tokens = token_limit,
       because = ("encoding.positions.max_position - encoding.positions.offset = %d"):format(token_limit) } } }
 end
 
 function M.describe(positions)
-  if positions.by_token.max_position then
+  if positions.by_token.greatest_position then
     return ("positions of the task, up to %d, with a random offset for each sequence in training"):format(
-      positions.by_token.max_position)
+      positions.by_token.greatest_position)
   end
   return ("positions of digits in their numbers, with an offset of 0 .. %d in training"):format(
     positions.by_token.offset)

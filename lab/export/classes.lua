@@ -150,7 +150,7 @@ end
 --   like              the expression of a tensor whose type the result gets
 function Class:add_position(encoding, table_parameter, stream, like)
   if encoding.draw and encoding.draw.by_token then
-    local place = encoding.draw.by_token.max_position and M.name_positions(self.state.net, stream)
+    local place = encoding.draw.by_token.greatest_position and M.name_positions(self.state.net, stream)
       or ("number_digits(%s)"):format(self:get_tokens(stream)) -- digits.py.tpl
     return ("%s(%s)"):format(self:add_table(table_parameter), place)
   end

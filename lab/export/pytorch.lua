@@ -110,8 +110,8 @@ end
 local function add_draws(facts, positions)
   local distance = positions.distance
   local sampled_facet = facts.draws_positions and positions or facts.draws_distances and distance
-  facts.max_position = sampled_facet and sampled_facet.range -- as in specs; a facet's max_position is last + 1
-  facts.one_based = sampled_facet and sampled_facet.max_position > sampled_facet.range or false
+  facts.max_position = sampled_facet and sampled_facet.range
+  facts.one_based = sampled_facet and sampled_facet.bound > sampled_facet.range or false
   facts.range_words = facts.one_based and "from 1 to MAX_POSITION" or "below MAX_POSITION"
   facts.sorted_words = positions.sorted and ", ascending" or ""
   facts.sort_text = positions.sorted and ".sort().values" or ""
@@ -191,7 +191,7 @@ local function describe_samples(family)
   end
   return canonical.format({ positions.kind, positions.range or false,
     positions.first or false, positions.sorted or false, positions.per_layer or false, distance.kind,
-    distance.range or false, distance.max_position or false, distance.independent or false,
+    distance.range or false, distance.bound or false, distance.independent or false,
     distance.per_layer or false })
 end
 

@@ -261,7 +261,7 @@ function M.count_shared(plan, size, level)
     reals = reals + struct.struct_count * panel.elements
   end
   if plan.input_draw and plan.input_draw.is_separate and plan.input_draw.kind == "randomized" then
-    bytes = 2 * #plan.streams * plan.input_draw.max_position * INTEGER
+    bytes = 2 * #plan.streams * plan.input_draw.bound * INTEGER
   end
   for _, family in ipairs(plan.attentions) do
     bytes = bytes + count_facets(family, sizes, "draws", get_sides(family, size))
@@ -276,12 +276,12 @@ function M.count_tables(plan, size)
   local rows, channels = math.max(table.unpack(size)), plan.sinusoids and plan.width or 0
   channels = channels + (plan.additive.member == "place" and plan.width or 0)
   if plan.input_draw and plan.input_draw.is_separate then
-    rows = math.max(rows, plan.input_draw.max_position)
+    rows = math.max(rows, plan.input_draw.bound)
   end
   for _, family in ipairs(plan.attentions) do
-    local max_position = family.positions.max_position or family.positions.distance.max_position
-    if max_position then
-      rows = plan.attentions[2] and math.max(rows, max_position) or max_position
+    local bound = family.positions.bound or family.positions.distance.bound
+    if bound then
+      rows = plan.attentions[2] and math.max(rows, bound) or bound
     end
     channels = channels + (family.rotation.kind == "rope" and 2 * family.rotation.period or 0)
   end

@@ -173,7 +173,7 @@ function M.format_conclusion(trained_runs, task, classes, steps)
   return describe_failure(compute_mean(plain_run, LOSS, first, last), compute_mean(plain_run, ACCURACY, first, last),
     task, classes)
     .. ("\nIn training, random positions were sorted samples from 0 to %d, so longer sequences have no new "
-      .. "positions."):format(random_run.plan.attentions[1].positions.max_position - 1)
+      .. "positions."):format(random_run.plan.attentions[1].positions.bound - 1)
 end
 
 local function make_csv()

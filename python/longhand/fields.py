@@ -168,10 +168,11 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
         number from 1 to 1000000; required]
     rotation.scaling.original_length (kind yarn): number of positions in training [an integer from 1 to 1048576;
         default: the tokens of the longest training sequence; for randomized positions max_position]
-    rotation.scaling.beta_slow (kind yarn): the speed of channel pairs with fewer turns within original_length is
-        divided by factor [a number from 0 to 1000000; default: 1]
-    rotation.scaling.beta_fast (kind yarn): channel pairs with more turns within original_length keep their speed; pairs
-        between beta_slow and beta_fast have a speed in between [a number above 0, at most 1000000; default: 32]
+    rotation.scaling.beta_slow (kind yarn): number of turns within original_length; the speed of channel pairs with
+        fewer turns is divided by factor [a number from 0 to 1000000; default: 1]
+    rotation.scaling.beta_fast (kind yarn): number of turns within original_length; channel pairs with more turns keep
+        their speed; pairs between beta_slow and beta_fast have a speed in between [a number above 0, at most 1000000;
+        default: 32]
     rotation.scaling.attention_factor (kind yarn): the factor by which queries and keys are multiplied [a number above
         0, at most 1000; default: 0.1 ln(factor) + 1]
     relative: vectors in the logit, for the signed distance (key - query) or for a distance that is computed from the
@@ -260,9 +261,9 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
         added at the input; otherwise model.dropout]
     score: the score of a query-key pair, from its scaled logit, before the mask: one formula, or a list of formulas
         that are applied in order [function(x) return x.score + ... end, a list of formulas, or { use = preset }]
-    parameters: numbers that the score reads by name; a number, a list or a name such as 'alibi_slopes' in place of a
-        table gives the values of a constant [{ name = { per, from, shape or index = { first, last }, by_distance, init
-        or values, learned, outside }, or a number or list of values, ... }]
+    parameters: numbers that the score reads by name; a constant may be only its values: a number, a list or a name such
+        as 'alibi_slopes' [{ name = { per, from, shape or index = { first, last }, by_distance, init or values, learned,
+        outside }, or a number or list of values, ... }]
     layers: a list of encodings for the layers of an encoder or a decoder: each layer has the next encoding of the list,
         which repeats if there are more layers (docs/encodings.md) [a list of 2 to 8 encodings, such as { 'rope', 'none'
         }]

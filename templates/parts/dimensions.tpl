@@ -21,6 +21,6 @@ GRID_WIDTH = ${additive.grid}, /* tokens of a row of the grid */ % if additive.g
 % if input_draw and input_draw.is_separate then
 FIRST_POSITION = 1, % if input_draw.first == 1
 % local first = input_draw.first == 1 and "FIRST_POSITION" or "0"
-MAX_POSITION = ${input_draw.max_position}, /* positions of added vectors: ${first} .. MAX_POSITION - 1 */
+MAX_POSITION = ${input_draw.bound}, /* positions of added vectors: ${first} .. MAX_POSITION - 1 */
 % end
 % include("parts/family_dimensions.tpl", family) % for _, family in ipairs(attentions)

@@ -1,10 +1,10 @@
 % if positions.first == 1 then
 ${PREFIX}FIRST_POSITION = 1,
-${PREFIX}MAX_POSITION = ${positions.max_position}, /* positions are sampled from ${PREFIX}FIRST_POSITION .. ${PREFIX}MAX_POSITION - 1 */
+${PREFIX}MAX_POSITION = ${positions.bound}, /* positions are sampled from ${PREFIX}FIRST_POSITION .. ${PREFIX}MAX_POSITION - 1 */
 % elseif positions.range then
-${PREFIX}MAX_POSITION = ${positions.max_position}, /* positions are sampled from 0 .. ${PREFIX}MAX_POSITION - 1 */
+${PREFIX}MAX_POSITION = ${positions.bound}, /* positions are sampled from 0 .. ${PREFIX}MAX_POSITION - 1 */
 % elseif positions.distance.draws then
-${PREFIX}MAX_POSITION = ${positions.distance.max_position},
+${PREFIX}MAX_POSITION = ${positions.distance.bound},
 % end
 ${PREFIX}DRAWS = ${positions.draws}, /* number of independent samples of positions in one pass */ % if positions.kind == "randomized"
 % if positions.distance.draws then

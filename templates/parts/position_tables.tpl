@@ -6,7 +6,7 @@ static int count_positions(const int longest[LH_MAX_STREAMS]) {
     int rows = longest[0] > longest[1] ? longest[0] : longest[1];
     rows = rows > MAX_POSITION ? rows : MAX_POSITION; % if input_draw and input_draw.is_separate
 % for _, family in ipairs(attentions) do
-% if family.positions.max_position or family.positions.distance.max_position then
+% if family.positions.bound or family.positions.distance.bound then
     rows = rows > ${family.PREFIX}MAX_POSITION ? rows : ${family.PREFIX}MAX_POSITION;
 % end
 % end

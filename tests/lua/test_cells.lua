@@ -107,7 +107,7 @@ TestDemo = {}
 local function conclude(accuracy_within, accuracy_beyond, loss)
   local trained_runs = {
     { points = { { 40, accuracy_within, 0.5 }, { 50, accuracy_beyond, loss } } },
-    { plan = { attentions = { { positions = { max_position = 2048 } } } } } }
+    { plan = { attentions = { { positions = { bound = 2048 } } } } } }
   return demo.format_conclusion(trained_runs, { chance = 0.2, baseline = 0.2369 }, 5, 20)
 end
 

@@ -84,7 +84,7 @@ end
 function TestPositions.test_draws_are_sorted_unless_the_spec_says_otherwise()
   local spec = make_encoding("none", "rope", "randomized", "layer")
   local plan = positions.plan(spec, encodings.BARE, {})
-  lu.assertEquals({ plan.kind, plan.max_position, plan.sorted, plan.sorted_text }, { "randomized", 100, true, "true" })
+  lu.assertEquals({ plan.kind, plan.bound, plan.sorted, plan.sorted_text }, { "randomized", 100, true, "true" })
   spec.positions.sorted = false
   plan = positions.plan(spec, encodings.BARE, {})
   lu.assertEquals({ plan.sorted, plan.sorted_text }, { false, "false" })
@@ -95,13 +95,13 @@ function TestPositions.test_positions_from_one_have_one_more_table_row()
   local spec = make_encoding("learned", "rope", "randomized", "pass")
   spec.positions.range = "one_based"
   local plan = positions.plan(spec, encodings.BARE, {})
-  lu.assertEquals({ plan.range, plan.first, plan.max_position }, { 100, 1, 101 })
+  lu.assertEquals({ plan.range, plan.first, plan.bound }, { 100, 1, 101 })
 end
 
 function TestPositions.test_a_draw_for_every_sequence()
   for _, case in ipairs({ { "learned", "none" }, { "none", "rope" }, { "sinusoid", "rope" } }) do
     local plan = positions.plan(make_encoding(case[1], case[2], "randomized", "sequence"), encodings.BARE, {})
-    lu.assertEquals({ plan.kind, plan.max_position, plan.first }, { "sequence", 100, 0 })
+    lu.assertEquals({ plan.kind, plan.bound, plan.first }, { "sequence", 100, 0 })
     lu.assertEquals({ plan.draws, plan.site_offset, plan.layer_index }, { false, false, false })
   end
   check_indices(make_encoding("none", "none", "randomized", "sequence"))
@@ -148,7 +148,7 @@ function TestDistances.test_draws_and_sets_of_distances_follow_their_kind()
     local distance = plan.distance
     lu.assertEquals(distance.kind, case[4])
     lu.assertEquals({ plan.draws or 0, distance.draws or 0 }, { case[5], case[6] }, i)
-    lu.assertEquals(distance.max_position, case[6] > 0 and 100, i)
+    lu.assertEquals(distance.bound, case[6] > 0 and 100, i)
     for _, kind in ipairs({ "transformer_xl", "shaw" }) do
       local spec = make_relative_encoding(case[1], case[2], case[3], case[4], kind)
       lu.assertEquals(relative.plan(spec, encodings.make_family(plan), { width = 16 }).set_count, case[7], i)
@@ -161,7 +161,7 @@ function TestDistances.test_sides_and_range_of_distances_are_those_of_the_spec()
   lu.assertFalse(positions.plan(spec, encodings.BARE, {}).distance.independent)
   spec.positions.sides, spec.positions.range = "independent", "one_based"
   local distance = positions.plan(spec, encodings.BARE, {}).distance
-  lu.assertEquals({ distance.independent, distance.range, distance.max_position }, { true, 100, 101 })
+  lu.assertEquals({ distance.independent, distance.range, distance.bound }, { true, 100, 101 })
   spec.positions.range, spec.positions.reading = nil, "clamped"
   lu.assertFalse(positions.plan(spec, encodings.BARE, {}).distance.independent)
 end

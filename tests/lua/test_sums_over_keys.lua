@@ -93,7 +93,7 @@ function TestSumsOverKeys.test_words_of_the_plan()
     choices[name] = value .. ": " .. reason
   end)
   lu.assertEquals(choices["score row_sum"],
-    "[query][key]: from the query's own key to the first key, every query adds up: sigmoid(x.score)")
+    "[query][key]: for each query, running sum from its own key to the first key: sigmoid(x.score)")
   lu.assertStrContains(choices["score in the pair loop"], "x.score - row_sum * scalar")
 end
 

@@ -115,7 +115,7 @@ function TestValues.test_gates_get_gradients()
     choices[name] = value .. ", " .. reason
   end)
   lu.assertEquals(choices["score sums"],
-    "[2][token], once per sequence and layer, summed up to each token: log_sigmoid(x.gate); its gradient goes to "
+    "[2][token], once per sequence and layer, running sum at each token: log_sigmoid(x.gate); its gradient goes to "
       .. "x.gate")
 end
 

@@ -10,8 +10,8 @@ local M = {}
 local INDICES_BY_CLASS = { uniform = "", query = "[query]", key = "[key]", distance = "[query - key]",
   sum = "[query + key]", pair = "[key][query]" }
 
--- The names of the learned parameters and tables that a table's value reads, to which its gradient is propagated, in
--- the order of reading.
+-- The names of the learned parameters and tables that a value reads, in the order of reading. The value's gradient is
+-- propagated to them.
 local function list_destinations(value)
   local names = {}
   walk(value, function(node)
@@ -35,11 +35,11 @@ function M.add(plan, families, add)
   for _, sum in ipairs(score.running and score.running.token_numbers or {}) do
     add("score " .. sum.name, ("[%d][token]"):format(family.heads),
       ("once per sequence and layer, %s each token: %s; its gradient goes to %s"):format(
-        sum.is_sum and "summed up to" or "for", expression_text.format(sum.value), list_destinations(sum.value)))
+        sum.is_sum and "running sum at" or "for", expression_text.format(sum.value), list_destinations(sum.value)))
   end
   for _, sum in ipairs(score.row_sums or {}) do
     add("score " .. sum.name, "[query][key]",
-      "from the query's own key to the first key, every query adds up: " .. sum.text)
+      "for each query, running sum from its own key to the first key: " .. sum.text)
   end
   if score.pair_formula then
     add("score in the pair loop", score.needs_logit and "logit computed twice" or "logit computed once",

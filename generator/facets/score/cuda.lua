@@ -45,7 +45,7 @@
 --     number                its index, from 0
 --     offset                C text that adds this index, such as " + 1"; "" for the index 0
 --     term                  the list of the statements that compute the term of a pair
---                       Fields of the list row_sums:
+--   Further fields of the list row_sums:
 --     count                 the number of sums
 --     stride                C text that multiplies by this number, such as " * 2"; "" if there is one sum
 --     gradients             the statements that add the gradients of a pair's sums to dsums
@@ -55,8 +55,7 @@
 --   stage_count         the number of these lists
 --   gradient_nests      loop nests that propagate gradients to parameters
 --   work                temporary arrays of gradient_nests: the members of the struct score_work
---   uniform_work        the arrays of score_work that are cleared first, since sums are added to them: gradients for
---                       tables of class uniform
+--   uniform_work        the arrays of score_work that are cleared first: gradients for tables of class uniform
 --   filling             record of the function that fills tables: { uses }; uses: the set of the names that the
 --                       function reads, and therefore declares
 --   ending              record of the function that ends a step: { uses, scratch_words }; scratch_words: words about
@@ -157,10 +156,9 @@ end
 
 -- Sets fields of a nest:
 --   uses            the set of the names that it reads
---   on_one_thread   whether one thread runs the whole nest; false: each thread takes some of the entries, or some of
---                   the heads if there are no entries
+--   on_one_thread   whether one thread runs the whole nest; false: threads share the entries of the tables, or for the
+--                   class uniform the heads
 --   long_heads      whether the loop over heads contains other loops; unrolling it would need too many registers
--- may_share_heads: whether each thread may take some of the heads.
 local function describe_nest(build, nest, may_share_heads)
   nest.on_one_thread = nest.class == "uniform"
     and (not may_share_heads or not nest.head[1] or has_kind(nest.outer, RESULT_KINDS))

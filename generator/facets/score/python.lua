@@ -62,8 +62,7 @@ local ARGUMENTS = { { "distance", "distance" }, { "positions", "positions" }, { 
 --   value_width   the number of these values for a token, as text
 --   value_names   the names in `maps` as text
 --   products    parameters whose products with queries or keys are values of tokens
---   queries     the dimension that counts queries, in a tensor with a number for each query; it is counted from the
---               end, as in PyTorch: -2 or -1
+--   queries     the dimension of the queries in a tensor with a number for each query: -1 (the last) or -2
 --   text        the texts that decide whether two scores are equal
 -- and for each name that the function may read, such as `length`, whether it reads the name.
 local function describe_score(formula, crosses, memory)

@@ -42,7 +42,7 @@ local function describe_input_draw(plan, variables)
     prefix = prefix, names = { prefix = prefix, stream = plan.streams[variables.index + 1], positions = draw,
       PREFIX = draw.PREFIX },
     member = variables.input_draws, positions_function = false, count = ("in->T[%d]"):format(variables.index),
-    shape = "[T]", scratch = { { draw.PREFIX .. "MAX_POSITION", draw.max_position } } } or nil
+    shape = "[T]", scratch = { { draw.PREFIX .. "MAX_POSITION", draw.bound } } } or nil
 end
 
 -- The draw of positions for every sequence of a stream. Its names have a prefix only if there are several attentions.
@@ -54,16 +54,16 @@ local function describe_sequence_draw(plan, variables)
     names = { prefix = prefix, stream = stream, positions = reader.positions, PREFIX = reader.PREFIX },
     member = prefix .. "draws", count = ("(size_t)in->sequences * in->T[%d]"):format(variables.index),
     shape = "[sequences][T]", positions_function = variables.sequence_positions, T = variables.T,
-    scratch = { { reader.PREFIX .. "MAX_POSITION", reader.positions.max_position } } } or nil
+    scratch = { { reader.PREFIX .. "MAX_POSITION", reader.positions.bound } } } or nil
 end
 
 local function describe_family_draw(family)
   local prefix, relative = family.prefix, family.relative
-  local max_position = family.positions.max_position or family.positions.distance.max_position
-  local scratch = { { family.PREFIX .. "MAX_POSITION", max_position } }
+  local bound = family.positions.bound or family.positions.distance.bound
+  local scratch = { { family.PREFIX .. "MAX_POSITION", bound } }
   if family.on_device.terms.by_pair then
     scratch[2] = { family.PREFIX .. "PAIR_KEYS + 1",
-      relative.kind == "shaw" and relative.rows + 1 or 2 * max_position }
+      relative.kind == "shaw" and relative.rows + 1 or 2 * bound }
   end
   return { template = "attention/cuda/family_draws.tpl", prefix = prefix, names = family.on_device, family = family,
     member = prefix .. "draws", positions_function = false, count = prefix .. "draw_count(v)",

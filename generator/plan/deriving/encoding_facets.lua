@@ -178,7 +178,7 @@ local function plan_input_draw(plan)
   local positions = is_separate and positions_facet.plan_input(encoding) or family.positions
   return positions.kind ~= "index" and { is_separate = is_separate, PREFIX = is_separate and "" or family.PREFIX,
     prefix = is_separate and "" or family.prefix, kind = positions.kind, range = positions.range,
-    first = positions.first, max_position = positions.max_position, sorted = positions.sorted,
+    first = positions.first, bound = positions.bound, sorted = positions.sorted,
     sorted_text = positions.sorted_text, layer_index = positions.layer_index, by_token = false }
 end
 
@@ -213,11 +213,11 @@ local function settle_stream(plan, stream, input_draw)
   for _, reader in ipairs(M.list_readers(plan, stream, input_draw)) do
     local positions, distance = reader.positions, reader.positions.distance or {}
     if positions.kind ~= "index" then
-      stream.position_range = choose_limit(stream.position_range, positions.max_position)
+      stream.position_range = choose_limit(stream.position_range, positions.bound)
       stream.first_position = math.max(stream.first_position, positions.first)
     end
     if distance.draws then
-      stream.distance_range = choose_limit(stream.distance_range, distance.max_position)
+      stream.distance_range = choose_limit(stream.distance_range, distance.bound)
     end
     stream.sequence_reader = stream.sequence_reader or positions.kind == "sequence" and reader
   end
@@ -235,9 +235,9 @@ local function find_limit(plan, additive, input_draw)
     for _, reader in ipairs(M.list_readers(plan, stream, input_draw)) do
       local range, distance = reader.positions.range, reader.positions.distance or {}
       -- If the positions have no range, only distances are sampled. The distances of n tokens are 0 to n - 1, so the
-      -- limit is distance.max_position, the number of different distances.
+      -- limit is distance.bound, the number of different distances.
       if range or distance.range then
-        add(range or distance.max_position, reader.field .. ".positions.max_position", range or distance.range)
+        add(range or distance.bound, reader.field .. ".positions.max_position", range or distance.range)
       end
     end
   end
@@ -257,8 +257,8 @@ local function add_draws(fields, plan, input_draw)
   for _, stream in ipairs(plan.streams) do
     settle_stream(plan, stream, input_draw)
     local reader, max_scratch = stream.sequence_reader, fields.sequence_scratch
-    if reader and not (max_scratch and max_scratch.count >= reader.positions.max_position) then
-      fields.sequence_scratch = { name = reader.PREFIX .. "MAX_POSITION", count = reader.positions.max_position }
+    if reader and not (max_scratch and max_scratch.count >= reader.positions.bound) then
+      fields.sequence_scratch = { name = reader.PREFIX .. "MAX_POSITION", count = reader.positions.bound }
     end
   end
   fields.input_draw, fields.drawn_text = input_draw, {}
@@ -309,8 +309,8 @@ end
 local function derive_token_positions(plan, task, input_draw)
   if not input_draw or not input_draw.by_token then
     return false
-  elseif input_draw.by_token.max_position then
-    return { max_position = input_draw.by_token.max_position, digits = false,
+  elseif input_draw.by_token.greatest_position then
+    return { max_position = input_draw.by_token.greatest_position, digits = false,
       by_line = token_positions.has_positions_of_lines(task) }
   end
   local digits, lines = {}, {}
