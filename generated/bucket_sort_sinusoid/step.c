@@ -114,9 +114,9 @@ typedef struct self_scratch {
     /* [groups][keys][LANES] gradients of the logits, without factors that depend on the query alone; if PAIRED,
      * [groups][keys][LANES][2] pairs of a weight and this gradient */
     real *dlogits;
-    /* [queries][2][HEAD_WIDTH] vectors of each query: first the gradient of the output, times the factor that weights
-     * lack; then the query, times the factor that dlogits lack. If PAIRED, the layout is [queries][HEAD_WIDTH][2]: both
-     * vectors, interleaved by channel */
+    /* [queries][2][HEAD_WIDTH] vectors of each query: first the gradient of the output, then the query. The gradient
+     * contains the factor that weights lack. The query contains the factor that dlogits lack. If PAIRED, the layout is
+     * [queries][HEAD_WIDTH][2]: both vectors, interleaved by channel. */
     real *rows;
 } self_scratch;
 

@@ -109,8 +109,8 @@ enum { RELATIVE_WIDTH = WIDTH }; /* channels of a row: all heads side by side */
 INLINE int self_distance_count(int T) { return 2 * T - 1; }
 
 /* The number of elements from one channel of the rows to the next; rows are stored channel by channel. The stride is an
- * odd number of vectors, which spreads channels over the sets of a cache. From every row on, a vector with the rows of
- * LANES adjacent queries can be loaded, since zeros follow the last row. */
+ * odd number of vectors, which spreads channels over the sets of a cache. Zeros follow the last row, so that a vector
+ * can be loaded from any row on. */
 INLINE int self_row_stride(int T) { return (round_up(2 * T + LANES - 2, LANES) / LANES | 1) * LANES; }
 
 /* The number of elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
@@ -194,9 +194,9 @@ typedef struct self_scratch {
     /* KEYS * LANES zeros, then [groups][keys + KEYS][LANES] gradients of the logits, without factors that depend on the
      * query alone */
     real *dlogits;
-    /* [queries][3][HEAD_WIDTH] vectors of each query: first the gradient of the output, times the factor that weights
-     * lack; then the query with the content bias and the query with the position bias, each times the factor that
-     * dlogits lack */
+    /* [queries][3][HEAD_WIDTH] vectors of each query: first the gradient of the output, then the query plus content
+     * bias, then the query plus position bias. The gradient contains the factor that weights lack. The query contains
+     * the factor that dlogits lack. */
     real *rows;
     real *pairs; /* if PAIRED, [groups][keys][LANES][2] pairs of a weight and the gradient of its logit */
     real *pair_rows; /* if PAIRED, [queries][HEAD_WIDTH][2] the first two vectors of rows, interleaved by channel */

@@ -21,7 +21,7 @@ typedef struct ${name}_head {
  * keys. The keys that a window's open_span names are visible to the whole group. */
 static void write_mask(const ${name}_head *head, int first, int begin, int end, real *gain) {
 % if mask.kind == "lines" then
-    open_${name}_lines(head, first, begin, end, gain);
+    write_${name}_line_gains(head, first, begin, end, gain);
 % else
     for (int j = begin; j < end; j++)
         store(gain + j * LANES, choose(${visible}, broadcast(0), broadcast(-(real)__builtin_inf())));

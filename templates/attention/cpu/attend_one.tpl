@@ -1,6 +1,5 @@
-% -- An open key is one that no term hides from the query. If the terms have a function for LANES keys (scores_rows), scores
-% -- are computed for LANES keys at a time, except for the last keys if excludes_last_keys. Other scores are computed one by
-% -- one. Open keys that begin after the first key of the span (open_keys_begin_later) are tested like other keys.
+% -- keys_are_open: the query sees every key of its span
+% -- scores_keys_in_lanes: the scores of LANES keys are computed at a time
 % local keys_are_open = terms.has_open_keys and not terms.open_keys_begin_later
 % local scores_keys_in_lanes = (keys_are_open or not terms.hides_keys) and terms.scores_rows
 % local excludes_last_keys = terms.excludes_last_keys
@@ -17,10 +16,14 @@
 %     "head->from", key_index, "logits[u]")
 enum { ${PREFIX}ONE_HEADS = ${heads_together} < LANES ? ${heads_together} : LANES }; /* number of heads that are computed together for one query */
 
-/* Attention of all heads of a single query, for decoding. For each key, the weights of ONE_HEADS heads are adjacent, so
- * that sums over keys need no sums across lanes. Terms are added in the same order as with several queries, so results
- * have the same bits. head: made for head 0; query, out [WIDTH]; tiles: the sequence's keys and values (columns.h);
- * weights: workspace of one vector for each key. */
+/* Attention of all heads of a single query, for decoding. For each key, the weights of ONE_HEADS heads are adjacent.
+ * Terms are added in the same order as with several queries, so results have the same bits.
+ *
+ *   head          the struct of head 0
+ *   query, out    [WIDTH]
+ *   tiles         keys and values of the sequence (columns.h)
+ *   weights       workspace of one vector for each key
+ */
 NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict query,
         const real *restrict tiles, real *restrict out, real *restrict weights) {
     enum { H = ${PREFIX}ONE_HEADS, D = ${PREFIX}HEAD_WIDTH };
@@ -38,12 +41,12 @@ NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict 
     for (int d = 0; d < WIDTH; d++) scaled[d] = query[d] * ${PREFIX}LOGIT_SCALE;
     for (int h = 0; h < ${PREFIX}HEADS; h += H) {
         const int first_head = h + H <= ${PREFIX}HEADS ? h : ${PREFIX}HEADS - H, channel = first_head * D;
-        int scored = 0; /* number of keys with scores in `weights`; later keys still have logits there */ % if scores_keys_in_lanes and excludes_last_keys
+        int scored = 0; /* number of keys that already have scores in `weights`, not logits */ % if scores_keys_in_lanes and excludes_last_keys
         for (int j = 0; j < count; j += LANES) {
             vector logits[H];
             dot_heads(D, H, scaled + channel, tiles + tiled_elements(WIDTH, j) + channel * LANES, logits);
 % if scores_keys_in_lanes and excludes_last_keys then
-            if (${key_index} + LANES - head->from <= head->${S}) { /* for later keys, the first of LANES entries by distance would lie before the table */
+            if (${key_index} + LANES - head->from <= head->${S}) { /* otherwise the score's table of distances would be read before its first entry */
                 UNROLL
                 for (int u = 0; u < H; u++)
                     logits[u] = ${row_score};
@@ -72,7 +75,7 @@ NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict 
 % end
         exp_heads(H, count, weights);
         vector total = {0};
-        for (int j = 0; j < count; j++) total += load(weights + j * H); /* lanes from H on belong to other keys */
+        for (int j = 0; j < count; j++) total += load(weights + j * H); /* only the first H lanes are used */
         for (int part = channel; part < channel + D; part += ${PREFIX}HEAD_PART) {
             ${name}_part sum[H];
             UNROLL

@@ -28,7 +28,7 @@
 % slot("back_to_queries")
 
 % paragraph("attention/cpu/attend_pairs.tpl") % if paired
-/* Computes gradients of KEYS keys and values, from key j on${recomputed and "; adds: whether to add to stored gradients" or ""}. Lanes are channels here. */
+/* Computes the gradients of KEYS keys and values, from key j on. Lanes are channels.${recomputed and " adds: whether to add to stored gradients." or ""} */
 INLINE void attend_${name}_keys(const ${name}_head *head, ${length_parameters}, int j, const real *restrict weights,
         const ${name}_scratch *scratch, bool adds, real *restrict dkey, real *restrict dvalue) {
     if (${PREFIX}PAIRED) { % if paired then
@@ -84,16 +84,16 @@ INLINE void skip_${name}_head(${name}_saved *saved, int T) {
     saved->inverse_sum += saved->sum_step; % if terms.normalised
 }
 
-% -- the number of query rows of a sequence, as an expression and in words
+% -- the number of query rows of a sequence: C text, and text for comments
 % local count, query_rows = computes_ranges and "count" or "T", computes_ranges and "to - from" or "T"
 % local cache_words = (has_cached_keys and " cache [sequences][T][3 WIDTH]: rows of earlier tokens; query_key_value is "
 %     .. "appended" .. (caches_tiles and " if it has several tokens" or "") .. ". NULL: query_key_value has all tokens." or "")
-% local tile_words = (caches_tiles and " tiles, or NULL: the keys and values of each sequence, in the layout of columns.h; attention "
-%     .. "of a single query reads them" .. (has_cached_keys and " instead of the cache" or "") .. "." or "")
+% local tile_words = (caches_tiles and " tiles: the keys and values of each sequence (columns.h), or NULL. Attention of a single query "
+%     .. "reads tiles" .. (has_cached_keys and ", not the cache" or "") .. "." or "")
 % local part_words = computes_labelled_tokens and " part: the queries whose results are used." or ""
-% local layer_words = terms.drops_weights and " layer: the number of the layer in the site of the masks' random numbers." or ""
+% local layer_words = terms.drops_weights and " layer: an index of the layer for the random numbers of dropout." or ""
 % local keeps_sums = computes_ranges and terms.scalar.running
-% local sum_words = keeps_sums and " sums: the running sums of each sequence's earlier tokens; the sums of the given tokens are appended. NULL: none are cached." or ""
+% local sum_words = keeps_sums and " sums: cached running sums of each sequence's earlier tokens, or NULL. The sums of the given tokens are appended." or ""
 % local rotation_text = terms.rotates_rows and " (queries and keys are rotated in place)" or ""
 % local inputs = (cross and "query [sequences][%s][WIDTH] and key_value [sequences][S][2 WIDTH]"
 %     or "query_key_value [sequences][%s][3 WIDTH]"):format(query_rows)

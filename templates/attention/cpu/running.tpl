@@ -4,14 +4,14 @@
 %     or running.sum_row_count and "sums and terms" or "terms")
 % local row_width = maps[1] and PREFIX .. request.constant
 % if running.sum_row_count == running.row_count then
-/* Running sums of a sequence. Each token has a term, computed from its values, and a running sum: the sum of the terms up to and including this token. */
+/* Running sums of a sequence. Each token has a term, computed from its values. The running sum at a token is the sum of the terms of all tokens up to this token. */
 % else
-/* Terms of a sequence's tokens, computed from the tokens' values.${running.sum_row_count and " Before the terms lie running sums: for each token, the sum of the terms up to and including this token." or ""} */
+/* Terms of a sequence's tokens, computed from the tokens' values.${running.sum_row_count and " The rows of running sums come first. The running sum at a token is the sum of the terms of all tokens up to this token." or ""} */
 % end
 typedef struct ${name}_running {
-    int stride; /* elements of one head: T tokens, padded so that a whole vector can be loaded at any token */
+    int stride; /* elements of one row: T, padded so that a whole vector can be loaded at any token */
     real *sums; /* [${running.row_count}][stride] */
-    /* only if the struct holds gradients: [${running.row_count}][stride][LANES] gradients from the pairs in which a token is the key; a lane has the pairs with the queries in this lane, and the lanes are added up after the last query */
+    /* [${running.row_count}][stride][LANES] gradients from pairs in which the token is the key, separate for each lane of queries. NULL if the struct holds no gradients. */
     real *lanes;
 } ${name}_running;
 
@@ -64,7 +64,7 @@ static void make_${name}_running(const lh_cpu_step *step, int l, const ${name}_r
 % end
 }
 
-/* ${products[1] and "Adds" or "Writes"} the gradients of a sequence's values, from the gradients of its ${words}${running.sum_row_count and ", which it replaces by the gradients of the terms" or ""}. */
+/* ${products[1] and "Adds" or "Writes"} the gradients of a sequence's values. dr: the gradients of its ${words}${running.sum_row_count and "; gradients of sums are replaced by gradients of terms" or ""}. */
 static void end_${name}_running(const lh_cpu_step *step, int l, const ${name}_running *dr, int T, const real *values,
         real *dvalues, const real *rows, real *drows, real *dvectors) {
     for (int row = 0; row < ${running.row_count}; row++) {

@@ -6,8 +6,8 @@
 
 % local layer_offset = scalar.per_layer and (" + (size_t)l * %s_score_bytes(%s)"):format(name, T_S) or ""
 % if terms.computes_tables then
-/* The offset of the sets of tables, in bytes from the start of the struct `shared`. Before the sets are the vectors of
- * distances. */
+/* The offset of the sets of tables, in bytes from the start of the struct `shared`. The vectors of distances come
+ * first. */
 INLINE size_t ${score_start}(const lh_shape *shape) {
     return (${name}_start(shape) + ${name}_relative_bytes(${shape_lengths}) + 63) / 64 * 64;
 }
@@ -22,8 +22,8 @@ INLINE ${name}_score_tables find_${name}_score_tables(const lh_cpu_step *step, i
 }
 
 % if scalar.filling_uses.distance or scalar.gradient_uses.distance then
-/* The signed distances of pairs with query - key = o, o + 1, ... in LANES lanes; lanes beyond T - 1 have the distance of
- * T - 1. Distances of keys before the query are negative. */
+/* Lane k: the signed distance of pairs with query - key = min(o + k, T - 1). A key before its query has a negative
+ * distance. */
 static vector ${prefix}distances_from(const int32_t *drawn, int o, int T) {
     vector x = {0};
     for (int k = 0; k < LANES; k++) x[k] = (real)${prefix}drawn_distance(drawn, o + k < T ? -o - k : 1 - T);
@@ -42,20 +42,19 @@ static void make_${name}_score_set(const lh_cpu_step *step, int l) {
 % end
 % paragraph("attention/cpu/running.tpl") % if scalar.running
 % for _, sum in ipairs(scalar.row_sums or {}) do
-/* Returns key j's terms of a sum over keys, for LANES queries, the first of which is i. logit: the logits of these
- * pairs. */
+/* Returns the terms of key j in a sum over keys, for queries i to i + LANES - 1. */
 INLINE vector ${name}_score_${sum.name}(const ${name}_score_tables *s, const ${name}_running *r, int h, int i, int j, vector logit) {
     % include("parts/statements.tpl", { list = sum.term })
 }
 
 % end
-/* Computes the scores of key j with LANES queries, the first of which is i, from the logits${scalar.row_sums and " and the sums over keys" or ""}. */
+/* Returns the scores of key j with queries i to i + LANES - 1.${scalar.row_sums and " sums: the sums over keys." or ""} */
 INLINE vector ${name}_score_pair(const ${name}_score_tables *s, const ${name}_running *r, int h, int i, int j, const real *sums, vector logit) {
     % include("parts/statements.tpl", { list = scalar.pair })
 }
 % if scalar.row and caches_tiles then
 
-/* Computes the scores of query i with LANES keys, the first of which is j, from the logits. */
+/* Returns the scores of query i with keys j to j + LANES - 1. */
 INLINE vector ${name}_score_row(const ${name}_score_tables *s, const ${name}_running *r, int h, int i, int j, vector logit) {
     % include("parts/statements.tpl", { list = scalar.row })
 }

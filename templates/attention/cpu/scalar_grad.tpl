@@ -1,12 +1,12 @@
 % local scalar = terms.scalar
 % local adds_gradients = scalar.has_trained_tables or scalar.running
-% local weighted_words = adds_gradients and " weighted: dscore with this factor, 0 in lanes beyond the last query." or ""
+% local weighted_words = adds_gradients and " weighted: dscore times inverse_sum, 0 in lanes beyond the last query." or ""
 % local addition_words = scalar.running and ", and adds gradients of tables and running sums to d, dr and group"
 % addition_words = addition_words or scalar.has_trained_tables and ", and adds gradients of the tables to d and group" or ""
-% -- gathered: the gradients of these tables or sums are added up in variables of a group of queries
+% -- scalar.gathered: the tables and sums whose gradients the struct score_group adds up
 % local gathered_sums, sum_words = {}, scalar.row_sums and " sums: the sums over keys." or ""
 % for _, sum in ipairs(scalar.row_sums or {}) do gathered_sums[#gathered_sums + 1] = sum.has_gradient and sum or nil end
-% local group_words = scalar.has_gathered_tables and " of tables. From one key to the next, the sum for one (query - key) or (query + key) moves to the lane of the neighbouring query." or "."
+% local group_words = scalar.has_gathered_tables and " of tables. After each key, the sums by (query - key) or (query + key) move by one lane." or "."
 % sum_words = gathered_sums[1] and sum_words .. " seen: a mask of the queries that see the key." or sum_words
 % local plus_begin, minus_begin = terms.has_spans and " + begin" or "", terms.has_spans and " - begin" or ""
 
@@ -14,12 +14,12 @@
 /* Sums of one group's gradients${group_words} */
 typedef struct ${name}_score_group {
     vector ${t.name}; % for _, t in ipairs(scalar.gathered)
-    vector d${sum.name}; /* the gradients of the sums ${sum.name} of all keys so far, added up */ % for _, sum in ipairs(gathered_sums)
+    vector d${sum.name}; /* the gradients of ${sum.name}, added up over the keys so far */ % for _, sum in ipairs(gathered_sums)
 } ${name}_score_group;
 
 % end
-/* Returns the gradient of the logit${addition_words}. dscore: the gradient of the score. Both gradients lack
- * the factor inverse_sum.${weighted_words}${sum_words} */
+/* Returns the gradient of the logit${addition_words}. dscore: the gradient of the score. Both
+ * gradients lack the factor inverse_sum.${weighted_words}${sum_words} */
 INLINE vector ${name}_score_pair_grad(const ${name}_score_tables *s, const ${name}_score_tables *d,
         const ${name}_running *r, const ${name}_running *dr, int h, ${name}_score_group *group, int i, int j, const real *sums, bits seen, vector logit, vector weighted, vector inverse, vector dscore) {
     % include("parts/statements.tpl", { list = scalar.pair_gradient })
@@ -47,7 +47,7 @@ INLINE void end_${name}_score_group(const ${name}_score_tables *d, const ${name}
 % end
 % if scalar.has_trained_tables then
 
-/* Adds the gradients of the parameters, computed from d, the gradients of a set of tables. */
+/* Adds the gradients of the parameters to g. d: the gradients of a set of tables. */
 static void end_${name}_score(const lh_cpu_step *step, int l, const ${name}_score_tables *d, parameters *g) {
     const ${name}_score_tables tables = find_${name}_score_tables(step, l);
     const ${name}_score_tables *s = &tables;

@@ -1,10 +1,9 @@
-% -- If PAIRED, a weight and the gradient of its logit are adjacent in memory, and so are the two vectors of a query: in
-% -- arrays of their own (has_pair_rows), or in dlogits and rows, which then have this layout (interleaves).
+% -- has_pair_rows: if PAIRED, the arrays pairs and pair_rows hold interleaved copies of weights, dlogits and rows
+% -- interleaves: if PAIRED, dlogits and rows have the interleaved layout
 % local has_pair_rows, interleaves = paired and terms.pair_vectors, paired and not terms.pair_vectors
 % local zeros = terms.by_offset and PREFIX .. "KEYS * LANES + " or ""
 % local pair_factor = interleaves and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
-% local query_words = (terms.has_biases and "the query with the content bias and the query with the position bias, each"
-%     or "the query,")
+% local query_words = terms.has_biases and "the query plus content bias, then the query plus position bias" or "the query"
 % local layout = terms.by_offset and "KEYS * LANES zeros, then [groups][keys + KEYS][LANES]" or "[groups][keys][LANES]"
 % local and_pairs = interleaves and "; if PAIRED, [groups][keys][LANES][2] pairs of a weight and this gradient" or ""
 % local and_both = interleaves and ". If PAIRED, the layout is [queries][HEAD_WIDTH][2]: both vectors, interleaved by channel" or ""
@@ -14,7 +13,7 @@ typedef struct ${name}_scratch {
     % slot("scratch")
     /* ${layout} gradients of the logits, without factors that depend on the query alone${and_pairs} */
     real *dlogits;
-    /* [queries][${terms.vectors_per_query}][HEAD_WIDTH] vectors of each query: first the gradient of the output, times the factor that weights lack; then ${query_words} times the factor that dlogits lack${and_both} */
+    /* [queries][${terms.vectors_per_query}][HEAD_WIDTH] vectors of each query: first the gradient of the output, then ${query_words}. The gradient contains the factor that weights lack. The query contains the factor that dlogits lack${and_both}. */
     real *rows;
     real *pairs; /* if PAIRED, [groups][keys][LANES][2] pairs of a weight and the gradient of its logit */ % if has_pair_rows
     real *pair_rows; /* if PAIRED, [queries][HEAD_WIDTH][2] the first two vectors of rows, interleaved by channel */ % if has_pair_rows

@@ -13,7 +13,7 @@ INLINE void ${prefix}attend_backward(${attends.gradients_type} *g) {
         first += count;
     } while (first < sequences);
 % else
-% -- here attend_keys has no parameters, and the call no arguments (signatures)
+% -- here attend_keys has no parameters, so the printed call has no arguments (signatures)
     ${prefix}attend_keys(first, count);
 % end
     % slot("end_backward")

@@ -2,7 +2,7 @@
 real *cache = ${attends.block}_${attends.q}_cache(block()->${attends.index});
 for (int e = 4 * threadIdx.x; e < sequences * ${PREFIX}QUERY_STRIDE; e += 4 * THREADS) {
     const int sequence = e / ${PREFIX}QUERY_STRIDE;
-    const size_t row = (size_t)sequence * (T - 1) + block()->current; /* the row's index in the cache, without the `sequence` rows that e already counts */
+    const size_t row = (size_t)sequence * (T - 1) + block()->current; /* sequence * T + current, without the `sequence` rows that e contains */
     if (block()->current < block()->cached.begin[sequence]) continue; /* the pass over whole sequences has cached this row */
     *(quad *)(cache + row * ${PREFIX}QUERY_STRIDE + e) = *(const quad *)(s->${attends.q} + e);
 }

@@ -18,7 +18,7 @@ M.cases = {
 
 M.identifiers = {
   { "self_visible", function(case) return case.family.mask.kind ~= "none" and case.family.mask.kind ~= "lines" end },
-  { "open_self_lines", function(case) return case.family.mask.kind == "lines" end },
+  { "write_self_line_gains", function(case) return case.family.mask.kind == "lines" end },
 }
 
 return M

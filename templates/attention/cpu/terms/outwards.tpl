@@ -69,8 +69,8 @@ INLINE void write_${name}_group(const ${name}_head *head, int first, const real 
 
 static const real ${PREFIX}LEAST_TOTAL = ${least_total}; /* the least divisor of weights */
 
-/* The inverse divisors of a group's weights. A query's weights are divided by their sum, or by LEAST_TOTAL if this is
- * larger. So a query with a tiny sum has small weights; the weights of a query without other keys are 0. */
+/* The inverse divisors of a group's weights. The divisor is the sum of the weights, but at least LEAST_TOTAL. So the
+ * weights of a query without other keys are 0. */
 INLINE vector invert_${name}_total(vector total) { return 1 / maximum(total, broadcast(${PREFIX}LEAST_TOTAL)); }
 % end
 
@@ -98,12 +98,12 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
 % include("attention/cpu/outwards_queries.tpl") % section("back_to_queries")
 (*q + *(const ${name}_part *)(head->content_bias + d)) % section("query_of_row")
 % section("saved_members")
-real *chances; /* min(P, 1 - P) with the sign of the logit, where P = sigmoid(logit); the layout equals the layout of weights */
+real *chances; /* min(P, 1 - P) with the sign of the logit, where P = sigmoid(logit); in the layout of weights */
 % section("lay_out_saved")
 saved->chances = reserve(memory, used, (train ? heads * groups : 1) * ${name}_group_weights(T) * sizeof(real));
 if (saved->step) saved->chances += (size_t)groups * saved->step; % section("skip_saved")
 % section("scratch")
-/* along [T + 2], across [T + 1 + LANES]: workspaces of the functions in geometric.h, a vector for each key, with spare rows at both ends. along: in the forward pass the chance that a query passes all keys of one side up to this key (`remaining`), in the backward pass the negated sum of the gains of this key and the farther keys of its side (`sums`). across (`mirrored`): a lane of a row has the element of `along` for the key at the same distance on the other side of the query. */
+/* Workspaces with a row for each key, and spare rows at both ends. along [T + 2][LANES]: the argument `remaining` or `sums` of functions in geometric.h. across [T + 1 + LANES][LANES]: their argument `mirrored`. */
 real *along, *across;
 % section("lay_out_scratch")
 scratch->along = reserve(memory, used, (size_t)(T + 2) * LANES * sizeof(real));

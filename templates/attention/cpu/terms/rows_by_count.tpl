@@ -23,8 +23,8 @@ dot_rows(${PREFIX}HEAD_WIDTH, N, group->query, ${K}, key, sum); % section("logit
 ${inner} + look_up_count(head->products, load(head->counts + j * LANES)) % section("score")
 % section("forward")
 % local times_factor = rows.factor and " * " .. PREFIX .. "COUNT_FACTOR" or ""
-/* Writes the products [PRODUCTS][LANES] of a group's queries and the vectors of counts. Counts of keys before key `to`
- * are at most `to`, so only the vectors up to `to` + 1 are multiplied. */
+/* Writes the products [PRODUCTS][LANES] of a group's queries and the vectors of counts. Counts are at most `to`, and
+ * interpolation also reads the next vector. */
 INLINE void multiply_${name}_table(const ${name}_head *head, const ${name}_queries *group, int to) {
     const int rows = to + 2 < ${PREFIX}COUNT_ROWS ? to + 2 : ${PREFIX}COUNT_ROWS;
     for (int n = 0; n < rows; n++)

@@ -1,14 +1,13 @@
 % -- Vectors of distances, for distances that depend only on key - query: one row for each difference.
-% -- last_vector_factor: C text before HEAD_WIDTH; the product is the offset of the last of a query's vectors in
-% -- scratch->rows
-% local last_vector_factor = rows.biases and "2 * " or ""
-% local row_sums = rows.biases and "dposition" or "dq"
+% -- last_vector: C text, the offset of a query's last vector in scratch->rows from its first vector
+% local last_vector = (rows.biases and "2 * " or "") .. PREFIX .. "HEAD_WIDTH"
+% local query_gradient = rows.biases and "dposition" or "dq"
 % local head_offset, dhead_offset, biases_text = "", "", ""
 % if rows.biases then
-% biases_text = ", and adds their sums over queries to the gradients of the biases"
+% biases_text = ", and adds the gradients of the biases"
 % head_offset, dhead_offset = (" + h * %sHEAD_WIDTH * head.stride"):format(PREFIX), (" + h * %sHEAD_WIDTH"):format(PREFIX)
 % end
-% -- slice_offset: the rows before those that the step's sequences read; they belong to longer sequences
+% -- slice_offset: C text that skips rows that only longer sequences read
 % local slice_offset = slices and " + get_slice(w->step, " .. keys.stream .. ")" or ""
 % local row_width = rows.biases and "WIDTH" or PREFIX .. "HEAD_WIDTH"
 % local distance = ("step->shape.length[%d] - 1 - x"):format(keys.stream)
@@ -22,15 +21,15 @@ head.stride = ${name}_row_stride(${head_table_lengths});
 head.rows = ${name}_rows(w->step, l)${slice_offset}${head_offset};
 head->drows = w->sums.${name}.rows[l]${dhead_offset}; % section("head_grad")
 % section("queries")
-const real *rows; /* the row of the first query with key 0 */
+const real *rows; /* the row of the pair of the group's first query and key 0 */
 int stride; /* elements from one channel of the rows to the next */
 % section("load")
 group->rows = head->rows + first + head->${S} - 1;
 group->stride = head->stride;
 % section("queries_grad")
 
-/* Adds the gradients of KEYS rows, from row x on; lanes are channels. Row x belongs to the pairs of a query i and key i +
- * ${S} - 1 - x; dlogits has KEYS zeros before and after the keys that a group of queries sees. */
+/* Adds the gradients of KEYS rows, from row x on. Lanes are channels. Row x belongs to the pairs of query i and key
+ * i + ${S} - 1 - x. dlogits has KEYS zeros before and after the keys that a group of queries sees. */
 INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_parameters}, int x, const ${name}_scratch *scratch,
         real *restrict drows) {
     ${name}_part dr[${PREFIX}KEYS][${PREFIX}HEAD_PARTS];
@@ -39,7 +38,7 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_parame
         UNROLL
         for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) dr[u][part] = (${name}_part){0};
     }
-    /* query i has row x + u with key i + offset - u; from query `query_end` on, no key exists for any of the KEYS rows */
+    /* row x + u belongs to query i and key i + offset - u; queries from query_end on have no key for these rows */
     int offset = ${S} - 1 - x, i = offset < 0 ? -offset : 0, query_end = ${S} - offset + ${PREFIX}KEYS - 1;
     int end = query_end < T ? query_end : T;
     const int first_group = ${name}_first_group(head);
@@ -60,7 +59,7 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_parame
 % else
         for (; i < group_end; i++) {
 % end
-            const real *row = scratch->rows + i * ${rows.vectors_per_query} * ${PREFIX}HEAD_WIDTH + ${last_vector_factor}${PREFIX}HEAD_WIDTH;
+            const real *row = scratch->rows + i * ${rows.vectors_per_query} * ${PREFIX}HEAD_WIDTH + ${last_vector};
             const real *dlogit = dlogits + (i + offset) * LANES + i;
             UNROLL
             for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) {
@@ -90,7 +89,7 @@ INLINE void add_${name}_row_gradients(const ${name}_head *head, int first, int b
     for (int j = ${from_key}; j < ${to_key}; j++) {
         vector dlogit = load(dlogits + j * LANES);
         UNROLL
-        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) ${row_sums}[d] += dlogit * load(rows + d * head->stride - j);
+        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) ${query_gradient}[d] += dlogit * load(rows + d * head->stride - j);
     }
 % if rows.biases then
     vector factor = keep_where(lanes_before(T - first), inverse * ${PREFIX}LOGIT_SCALE);
@@ -121,8 +120,8 @@ enum { ${PREFIX}RELATIVE_WIDTH = ${row_width} }; /* channels of a row: ${rows.wi
 INLINE int ${name}_distance_count(${length_parameters}) { return ${cross and "T + S" or "2 * T"} - 1; }
 
 /* The number of elements from one channel of the rows to the next; rows are stored channel by channel. The stride is an
- * odd number of vectors, which spreads channels over the sets of a cache. From every row on, a vector with the rows of
- * LANES adjacent queries can be loaded, since zeros follow the last row. */
+ * odd number of vectors, which spreads channels over the sets of a cache. Zeros follow the last row, so that a vector can
+ * be loaded from any row on. */
 INLINE int ${name}_row_stride(${length_parameters}) { return (round_up(${cross and "T + S" or "2 * T"} + LANES - 2, LANES) / LANES | 1) * LANES; }
 
 /* The number of elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */

@@ -1,5 +1,5 @@
 % -- Rows of distances that are linear maps of sinusoids.
-% -- slice_offset: the sinusoids before those that the step's sequences read; they belong to longer sequences
+% -- slice_offset: C text that skips sinusoids that only longer sequences read
 % local slice_offset = slices and " + get_slice(step, " .. keys.stream .. ") * WIDTH" or ""
 % section("queries")
 vector content[${PREFIX}HEAD_WIDTH], position[${PREFIX}HEAD_WIDTH]; /* each with its bias, times ${PREFIX}LOGIT_SCALE */

@@ -1,8 +1,7 @@
 % -- Masks that consist of lines of pairs.
 % local corner, causal = visibility.any_corner and PREFIX .. "CORNER[head->h]" or "false", visibility.causal and "true" or "false"
 % local first_line, end_line = PREFIX .. "FIRST_LINE[head->h]", PREFIX .. "FIRST_LINE[head->h + 1]"
-% -- line_arguments: the arguments of functions for lines: a head's first line and the end of its lines; whether query 0 sees
-% -- the last key (corner); whether the mask is causal; numbers of queries and keys
+% -- corner: C text: whether query 0 sees the last key
 % local line_arguments = ("%sLINES + %s, %sLINES + %s, %s, %s, head->T, head->%s"):format(PREFIX, first_line, PREFIX, end_line,
 %     corner, causal, S)
 % section("domain")
@@ -14,10 +13,9 @@ static void ${name}_span(const ${name}_head *head, int first, int *begin, int *e
     span_lines(${line_arguments}, first, begin, end);
 }
 
-/* Writes to gain [keys][LANES] the terms that lines add to the scores of a group; -infinity: the query does not see the
- * key. */
-static void open_${name}_lines(const ${name}_head *head, int first, int begin, int end, real *gain) {
+/* Writes to gain [keys][LANES] the terms that lines add to a group's scores. -infinity hides a key from a query. */
+static void write_${name}_line_gains(const ${name}_head *head, int first, int begin, int end, real *gain) {
     write_line_gains(${line_arguments}, first, begin, end, gain);
 }
-open_${name}_lines(head, first, ${from}, ${to}, ${gain}); % section("add_values")
+write_${name}_line_gains(head, first, ${from}, ${to}, ${gain}); % section("add_values")
 ${inner} + load(${gain} + ${key} * LANES) % section("plus_gain")
