@@ -22,8 +22,7 @@
 --     "step"         rows of one step of a recurrence, one for each sequence
 --     "steps"        "rows" in training, "step" in evaluation
 --   training   whether the buffer exists only in training
---   max_cells  for the stack of a stack RNN: its largest number of memory cells; `width` is then the width of one
---              such cell; else nil
+--   max_cells  for the stack of a stack RNN: the largest number of memory cells of this width; else nil
 --   comment    text for the comment of its declaration, or nil
 --   is_read_backward   whether the backward pass reads the buffer
 --   writer     its first writer: an operation of the forward list, or an entry of the backward list; nil for the input

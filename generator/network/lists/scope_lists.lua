@@ -13,8 +13,8 @@
 -- kinds:
 --   a block's input    A block is the value's only reader, and reads it as its input.
 --   a block's result   Another operation is the value's only reader.
--- A carried block's input is in the buffer of this input, if the block has one. All other carried values are in the
--- buffer of the stream's output. The field `carried` of a carried value is { block }: the block whose input it is, or
+-- A carried block's input is in the block's buffer for inputs, if the block has such a buffer. All other carried values
+-- are in the buffer of the stream's output. The field `carried` is { block }: for a block's input this block, else
 -- false.
 --
 -- There is a conflict if two values would need one buffer at the same time, or if one buffer would need two shapes. The

@@ -17,12 +17,15 @@
 --   norm_path   the first part of the names of this norm's tensors
 --   kind        the stack's kind in comments of generated code, by default model.kind
 --
--- With loops, the whole stack of layers runs several times; one such run is a pass. If a pass also adds the embedding
--- (loops.inject), ends with a norm (loops.norm) or has a loss (loops.loss), a group repeats the layers and these
--- operations. If a pass has one layer and no loss of its own, there is no group: the layer's block also contains these
--- operations. With encodings by layer (families.list_layers), each encoding has a block of its own, and a group, the
--- cycle, repeats the sequence of these blocks; if the last cycle is incomplete, its layers are further blocks after the
--- group.
+-- With loops, the whole stack of layers runs several times; one such run is a pass. A pass may have further operations:
+--   loops.inject   adds the embedding at the beginning
+--   loops.norm     adds a norm at the end
+--   loops.loss     adds a loss at the end
+-- If a pass has such operations, a group repeats the layers and these operations. But a pass of one layer without a
+-- loss needs no group: the layer's block also contains the operations.
+--
+-- With encodings by layer (families.list_layers), each encoding has a block of its own. A group, the cycle, repeats the
+-- sequence of these blocks. The layers of an incomplete last cycle are further blocks after the group.
 
 local lists = require("base.lists")
 

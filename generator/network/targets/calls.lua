@@ -82,8 +82,7 @@ function M.append(target, records, kind, text, ...)
   for _, record in ipairs({ ... }) do
     if record then
       record.kind = record.kind or kind
-      -- a look-up in `text` can append a record that copies rows for an argument (cpu_rows.lua); this record must come
-      -- before `filled`
+      -- M.fill may append a record that copies rows for an argument (cpu_rows.lua), before the record `filled`
       local filled = M.fill(target, record, text)
       records[#records + 1] = filled
     end

@@ -1,6 +1,8 @@
--- Finds chains of two products in lists of device code. A chain is a product; an activation or a gate of its result,
--- which gives the hidden values; and a second product, the only reader of the hidden values. One function computes a
--- chain, so its second product reads the hidden values from shared memory.
+-- Finds chains of two products in lists of device code. The operations of a chain:
+--   a product
+--   an activation or a gate, which reads the product's result and makes the hidden values
+--   a second product, the only reader of the hidden values
+-- One function computes a chain, so the second product reads the hidden values from shared memory.
 --
 -- Input: the entries { kind, item, is_backward } of a block's forward and backward lists (cuda_lists.lua), and
 --   stores_operands   whether operands of products are stored in global memory (warp_products.lua). Then hidden values

@@ -19,12 +19,9 @@
 --                          own name and the backward pass reads it; else false
 --     has_panels           whether the block has panels of weights
 --     gradient             the name of the buffer of the stream's gradient
---     uses_part            { forward, backward }: whether the function for this list has the argument `part`, since the
---                          last repetition omits unused rows
---     uses_vocabulary      { forward, backward }: whether the function for this list has the argument `distinct`, since
---                          the first repetition computes rows of symbols
---     uses_parameters      { forward, backward }: whether the function for this list has the argument `p`, the
---                          parameters
+--     uses_part            { forward, backward }: whether this list's function has the argument `part` (cpu_rows.lua)
+--     uses_vocabulary      { forward, backward }: whether this list's function has the argument `distinct`
+--     uses_parameters      { forward, backward }: whether this list's function has the argument `p`
 --     members, requests, buffers   the buffers of its state as lines of a struct, as records of lay_out, and as data
 --   pass        the network's lists, for a few sequences that are computed together:
 --     train, evaluate, backward   the forward list in training, in evaluation, and the backward list
@@ -38,9 +35,10 @@
 --     finish          the name of the epilogue, which stores a sum
 --     extra           the name of the argument that the epilogue reads, or false
 --     x, y            the names of the arguments for the input and for the result
---   gradients   the functions that compute gradients of weights: { name, inner, columns, has_bias }. inner, columns: C
---               text of the numbers of the weight's rows and columns; has_bias: whether the function also computes the
---               gradient of a bias
+--   gradients   the functions that compute gradients of weights:
+--     name            the function's name
+--     inner, columns  C texts of the numbers of the weight's rows and columns
+--     has_bias        whether the function also computes the gradient of a bias
 --   rows        the functions over rows (norms, sums, activations), each compiled once: { template, name, width, ... }
 --   unused_rows   false, or if unused rows are omitted (labelled_rows.lua), the numbers of floating-point operations
 --                 that this saves:

@@ -248,8 +248,8 @@ local function fill_group(cpu, records, op, list_records, ...)
   end
 end
 
--- The record of all repetitions of a block or a group. If repetitions of a block have no buffers for their inputs, all
--- inputs and outputs are in the buffer of the stream's output.
+-- The record of all repetitions of a block or a group. If repetitions of a block have no buffers for their inputs, they
+-- pass values through the buffer of the stream's output.
 function forward.block(cpu, text, op, mode)
   local block = op.block
   if block.is_group then
