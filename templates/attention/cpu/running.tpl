@@ -64,7 +64,7 @@ static void make_${name}_running(const lh_cpu_step *step, int l, const ${name}_r
 % end
 }
 
-/* ${products[1] and "Adds" or "Writes"} the gradients of a sequence's values. dr: the gradients of its ${words}${running.sum_row_count and "; gradients of sums are replaced by gradients of terms" or ""}. */
+/* ${products[1] and "Adds" or "Writes"} the gradients of a sequence's values. dr: the gradients of its ${words}${running.sum_row_count and "; gradients of sums become gradients of terms" or ""}. */
 static void end_${name}_running(const lh_cpu_step *step, int l, const ${name}_running *dr, int T, const real *values,
         real *dvalues, const real *rows, real *drows, real *dvectors) {
     for (int row = 0; row < ${running.row_count}; row++) {
