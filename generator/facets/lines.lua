@@ -18,8 +18,8 @@
 --   any_corner  whether a head has a corner
 --   list        the field `list` of the spec
 --   columns     the side from which lines of direction 0 are counted, "left" or "right"
---   corner_choice   the heads with a corner: "lines" (heads with lines), "all" or "none"; always "none" unless the
---               family is cross-attention
+--   corner_choice   the heads with a corner: "lines" (heads with lines), "all" or "none"; "none" except in
+--               cross-attention
 --   description   the visible keys in words
 --   causal      whether keys after a query are hidden
 --   sees_all    always true: a query that sees no key on the lines of its head sees all keys

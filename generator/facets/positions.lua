@@ -25,9 +25,9 @@
 --   bound          the largest position + 1: the C constant MAX_POSITION, and the number of rows in tables
 --   sorted         whether positions ascend
 --   sorted_text    C text of `sorted`
---   draws          the number of draws, which is the number of rows of shared->position, and of shared->key_position if
---                  queries and keys are of two streams
---   site_offset    C text, "" or " + 1": appended to the text of a draw's index, it gives the draw's site
+--   draws          the number of draws: the number of rows of shared->position, and in cross-attention also of
+--                  shared->key_position
+--   site_offset    C text that turns a draw's index into its site: "" or " + 1"
 --   layer_index    C text of the index of block l's draw: "0", "l" or "l + 1"
 --   per_layer      whether every block has its own draw
 --   input_first    whether draw 0 belongs to the input, and the draws of blocks follow

@@ -13,12 +13,12 @@
 --   set_count    the number of sets of distances in a step: one if all layers share sampled distances or positions,
 --                otherwise one for each layer
 --   set_of_layer   C text of the index of layer l's set: "0" or "l"
---   width        the number of channels of a row: the model's width for transformer_xl, in which all heads lie side by
---                side; for other kinds the width of one head, since the heads share a row
+--   width        the number of channels of a row. For transformer_xl: the model's width, since a row has all heads side
+--                by side. For other kinds: the width of one head, since the heads share a row
 --   biases       whether there are content and position biases (transformer_xl)
 --   vectors_per_query   the number of vectors, each as wide as a head, that the backward pass over keys reads for each
---                query. Without biases it reads 2 vectors: the gradient of the output, and the query. With biases it
---                reads 3: the gradient of the output, the query with one bias, and the query with the other bias
+--                query. Without biases 2: the gradient of the output, and the query. With biases 3: the gradient of
+--                the output, and the query with each of the two biases
 --   has_step_tables   whether begin_step computes rows and stores them after the struct `shared`
 -- For shaw:
 --   clip         the farthest distance with a vector of its own

@@ -10,8 +10,8 @@
 --   period           in a row with the channels of all heads, the angles repeat after this number of channels. It is a
 --                    multiple of the head width and of the widest vector, 16 floats; if some heads do not rotate, it is
 --                    the width of all heads
---   draw             C text of the index of the draw that has the positions, such as "l"; nil if positions are not
---                    sampled, or are sampled for every sequence
+--   draw             C text of the index of the positions' draw, such as "l"; false if positions are not sampled, or
+--                    are sampled for every sequence
 --   scaling          the change of the angles for sequences longer than in training, the result of plan_scaling
 
 local diagnostics = require("base.diagnostics")

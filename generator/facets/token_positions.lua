@@ -41,7 +41,7 @@ end
 
 -- Whether the task reads files of examples in which every line gives the positions of its tokens. facts: the facts of
 -- the task (spec/task/tasks.lua).
-function M.has_positions_of_lines(facts)
+function M.reads_positions_from_files(facts)
   return facts.data and not facts.data.is_generated or false
 end
 
@@ -60,7 +60,7 @@ end
 
 local function check_task(view, report)
   local facts, kind = view.task, view.resolved.model.kind
-  if facts and not facts.positions and not M.has_positions_of_lines(facts) then
+  if facts and not facts.positions and not M.reads_positions_from_files(facts) then
     report.refuse(KIND, "task.kind", facts.kind, { what = '"by_task" needs a task that gives positions to tokens',
       expected = "task.data, files with positions; or a task with a line `positions:` in its header, such as "
         .. "free_addition or reverse_string" })

@@ -11,14 +11,13 @@
 --   numbers             members of score_tables that are numbers of elements, which depend on the number of tokens
 --   gradients           members of the struct score_gradients that are tables
 --   gradient_numbers    members of score_gradients that are numbers of elements
---   gradient_set        names of the struct of gradients and of its functions; the names of score_tables if both
---                       structs have equal members
+--   gradient_set        names of score_gradients and its functions; the names of score_tables if both structs have
+--                       equal members
 --   pair                statements of the score of a pair
 --   logit_grad          statements of the logit's gradient; false if it equals the score's gradient
---   gathered_by_class   class -> list of the tables whose gradients the loop over pairs gathers (adds up in variables);
---                       running sums have the classes query_token and key_token, each with the value false if no
---                       sums of this class are gathered. An item of a list is { name, target, index (from 0) }. Fields
---                       of a list:
+--   gathered_by_class   class -> list of the tables whose gradients the loop over pairs gathers (adds up in variables).
+--                       Running sums have the classes query_token and key_token, with the value false instead of an
+--                       empty list. An item of a list is { name, target, index (from 0) }. Fields of a list:
 --     class                 the class
 --     count                 the number of items
 --     names                 the names of the tables in one text
@@ -266,7 +265,8 @@ local function describe_running(build, token_numbers, gathered_tables)
     return entry.is_sum and (entry.query.head_row or "h") or nil
   end)
   running.products = lists.map(running.products, describe_product)
-  -- C text of the variable in which a query's or a key's loop over pairs sums the gradient of t; nil without gradient.
+  -- C text of the variable that sums the gradient of t in the loop over the pairs of a query or key; nil without
+  -- gradient.
   local function find_sum(class, t)
     local entry = lists.find(gathered_tables[cuda.TOKEN_CLASSES[class]] or {}, function(g) return g.table == t end)
     return entry and ("%s_sums[%d]"):format(class, entry.index) or nil

@@ -311,7 +311,7 @@ local function derive_token_positions(plan, task, input_draw)
     return false
   elseif input_draw.by_token.greatest_position then
     return { max_position = input_draw.by_token.greatest_position, digits = false,
-      by_line = token_positions.has_positions_of_lines(task) }
+      by_line = token_positions.reads_positions_from_files(task) }
   end
   local digits, lines = {}, {}
   local function add(symbols, first_token)
