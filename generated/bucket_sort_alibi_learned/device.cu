@@ -1268,7 +1268,7 @@ static_assert(STAGING == 12288, "plan.cuda.staging is the staging memory of kern
 
 INLINE block_state *block(void) { return (block_state *)(staging() + STAGING); }
 
-/* Fills entries first, first + stride, ... of each table. */
+/* Fills the entries `first`, `first + stride`, ... of each table. */
 INLINE void make_score(const step_view *v, const score_tables *s, int first, int stride) {
     const parameters *p = v->p;
     const int T = v->T;
@@ -1280,17 +1280,17 @@ INLINE void make_score(const step_view *v, const score_tables *s, int first, int
     }
 }
 
-/* The score of the pair of query i and key j in head h, from its scaled logit. */
+/* Returns the score of the pair of query i and key j in head h, from its scaled logit. */
 INLINE real score_pair(const score_tables *s, int h, int i, int j, real logit) {
     return logit + s->by_distance[h * s->distances + i - j];
 }
 
-/* Adds to out the gradients of by_distance, from dscore, the gradient of a pair's score. */
+/* Adds the gradients of by_distance to out. dscore: the gradient of a pair's score. */
 INLINE void score_grad_distance(real dscore, real *out) {
     out[0] += dscore;
 }
 
-/* Converts the gradients of a set of tables to gradients of the parameters; all threads of one block call it, with
+/* Converts the gradients of a set of tables to gradients of the parameters. All threads of one block call it, with
  * THREADS elements of staging, which is shared memory. */
 INLINE void end_score(const step_view *v, const score_tables *d, parameters *g, real *staging) {
     const int T = v->T;
@@ -1350,13 +1350,12 @@ INLINE real pair_logit(const real query[HEAD_WIDTH], const real key[HEAD_WIDTH])
     return dot_head(query, key) * LOGIT_SCALE;
 }
 
-/* The softmax of a query over the keys so far; exponentials are relative to the largest score. */
+/* The softmax of a query over the keys so far. Exponentials are relative to the largest score. */
 typedef struct softmax {
     real largest, sum, out[HEAD_WIDTH];
 } softmax;
 
-/* Adds `count` keys, from j on: their scores are computed at the same time, and then added to the softmax m in the
- * order of keys. */
+/* Adds `count` keys to the softmax m, from key j on. Computes their scores at the same time, but adds them in order. */
 INLINE void add_keys(const int count, const head *a, const real query[HEAD_WIDTH], int i, int j, softmax *m) {
     real score[KEYS], highest = m->largest;
 #pragma unroll
@@ -1482,9 +1481,9 @@ INLINE score_tables find_score_gradients(void) {
     return d;
 }
 
-/* Sums the stored gradients of pairs, separately for each difference (index of the query minus index of the key). Reads
- * `sequences` sequences, from sequence `first` on. A thread owns a difference in a head and adds its pairs, sequence
- * after sequence; adjacent threads read the same queries at the same time. */
+/* Sums the stored gradients of pairs for each difference (query - key) in each head. Reads `sequences` sequences, from
+ * sequence `first` on. A thread computes one sum at a time, sequence after sequence. Adjacent threads read the same
+ * queries at the same time. */
 NOINLINE void attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;

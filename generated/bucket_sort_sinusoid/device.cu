@@ -1204,13 +1204,12 @@ INLINE real pair_logit(const real query[HEAD_WIDTH], const real key[HEAD_WIDTH])
     return dot_head(query, key) * LOGIT_SCALE;
 }
 
-/* The softmax of a query over the keys so far; exponentials are relative to the largest score. */
+/* The softmax of a query over the keys so far. Exponentials are relative to the largest score. */
 typedef struct softmax {
     real largest, sum, out[HEAD_WIDTH];
 } softmax;
 
-/* Adds `count` keys, from j on: their scores are computed at the same time, and then added to the softmax m in the
- * order of keys. */
+/* Adds `count` keys to the softmax m, from key j on. Computes their scores at the same time, but adds them in order. */
 INLINE void add_keys(const int count, const head *a, const real query[HEAD_WIDTH], int j, softmax *m) {
     real score[KEYS], highest = m->largest;
 #pragma unroll

@@ -122,8 +122,8 @@ static const lh_format format = {
         .assemble = assemble,
 };
 
-/* Values of a forward pass that `trace` can store: name; the number of channels of an activation; the number of heads
- * of an attention; the indices of the streams of queries and of keys. */
+/* Values of a forward pass that `trace` can store: name; channels of an activation; heads of an attention; index of the
+ * stream of queries; index of the stream of keys. */
 static const lh_trace_site sites[] = {
         {"embedding", 64, 0, 0, 0},
         {"layers.0", 0, 8, 0, 0},

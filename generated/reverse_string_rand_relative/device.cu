@@ -1419,13 +1419,12 @@ INLINE void bias_keys(void) {
     __syncthreads();
 }
 
-/* The softmax of a query over the keys so far; exponentials are relative to the largest score. */
+/* The softmax of a query over the keys so far. Exponentials are relative to the largest score. */
 typedef struct softmax {
     real largest, sum, out[HEAD_WIDTH];
 } softmax;
 
-/* Adds `count` keys, from j on: their scores are computed at the same time, and then added to the softmax m in the
- * order of keys. */
+/* Adds `count` keys to the softmax m, from key j on. Computes their scores at the same time, but adds them in order. */
 INLINE void add_keys(const int count, const head *a, const real query[HEAD_WIDTH], int i, int j, softmax *m) {
     real score[KEYS], highest = m->largest;
 #pragma unroll
@@ -1552,9 +1551,9 @@ NOINLINE void attend_keys(int first, int count) {
     __syncthreads();
 }
 
-/* Sums the stored gradients of pairs, separately for each difference (index of the query minus index of the key). Reads
- * `sequences` sequences, from sequence `first` on. A thread owns a difference in a head and adds its pairs, sequence
- * after sequence; adjacent threads read the same queries at the same time. */
+/* Sums the stored gradients of pairs for each difference (query - key) in each head. Reads `sequences` sequences, from
+ * sequence `first` on. A thread computes one sum at a time, sequence after sequence. Adjacent threads read the same
+ * queries at the same time. */
 NOINLINE void attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;

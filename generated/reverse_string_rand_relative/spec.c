@@ -137,8 +137,8 @@ static const lh_format format = {
         .assemble = assemble,
 };
 
-/* Values of a forward pass that `trace` can store: name; the number of channels of an activation; the number of heads
- * of an attention; the indices of the streams of queries and of keys. */
+/* Values of a forward pass that `trace` can store: name; channels of an activation; heads of an attention; index of the
+ * stream of queries; index of the stream of keys. */
 static const lh_trace_site sites[] = {
         {"embedding", 64, 0, 0, 0},
         {"layers.0", 0, 8, 0, 0},
@@ -163,10 +163,8 @@ static double nominal_flops(const lh_shape *shape, lh_mode mode) {
     return forward * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);
 }
 
-/* nominal_flops, plus the operations of the output layer at the labelled tokens, and those that compute rows of
- * distances
- * (relative positions). On a CPU the rows are computed once for the batch, and the gradient of their weight once for
- * each shard (a part of the batch). */
+/* nominal_flops, plus `output`, the output layer at the labelled tokens, plus `rows`, the rows of distances (relative
+ * positions). A CPU computes the rows once for the batch, and the gradient of their weight once for each shard. */
 static double executed_flops(const lh_shape *shape, lh_mode mode) {
     const double output = 2 * 128.0 * shape->labels * shape->sequences;
     const double rows = 2 * 20480.0 * (shape->length[0] + shape->length[0] - 1.0);

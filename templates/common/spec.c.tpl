@@ -84,7 +84,7 @@ enum { ${token_constants} };
 % end
 
 % local input, output = task.data and "input" or "input_length(n)", task.data and "output" or "output_length(n)"
-% local appends_outputs = not streams[2] and readout == "outputs" -- one stream has the tokens of both
+% local appends_outputs = not streams[2] and readout == "outputs" -- one stream has the tokens of inputs and outputs
 % -- length: the C text of the number of tokens in the first stream
 % local length = (computation and computation.all .. " * " or "") .. input .. (appends_outputs and " + " .. output or "")
 % local has_source_length = not task.data and length ~= input
@@ -167,8 +167,8 @@ static const lh_format format = {
         % } })
 };
 
-/* Values of a forward pass that `trace` can store: name; the number of channels of an activation; the number of heads of
- * an attention; the indices of the streams of queries and of keys. */
+/* Values of a forward pass that `trace` can store: name; channels of an activation; heads of an attention; index of the
+ * stream of queries; index of the stream of keys. */
 static const lh_trace_site sites[] = {
 % for _, site in ipairs(trace_sites) do
         {"${site.name}", ${site.channels}, ${site.heads}, ${site.query}, ${site.key}},
@@ -186,12 +186,12 @@ static const lh_trace_site sites[] = {
 % names[i] = streams[2] and stream.name or "T"
 % forward = forward .. ("2 * %s * %s + "):format(f64(stream.weights), names[i])
 % end
-% for i, pair in ipairs(flops.attentions) do -- the fields of a pair: M.sum_up of generator/network/graph/outline.lua
-% local queries, keys = names[pair.queries + 1], names[pair.keys + 1]
-% forward = forward .. ("%s%s * %s * %s"):format(i > 1 and " + " or "", f64(pair.pair_flops), queries, keys)
-% local distances = ("(shape->length[%d] + shape->length[%d] - 1.0)"):format(pair.queries, pair.keys)
-% if pair.distance_products > 0 then
-% rows = ("%s%s2 * %s * %s"):format(rows, rows ~= "" and " + " or "", f64(pair.distance_products), distances)
+% for i, attention in ipairs(flops.attentions) do -- fields: see M.sum_up in generator/network/graph/outline.lua
+% local queries, keys = names[attention.queries + 1], names[attention.keys + 1]
+% forward = forward .. ("%s%s * %s * %s"):format(i > 1 and " + " or "", f64(attention.pair_flops), queries, keys)
+% local distances = ("(shape->length[%d] + shape->length[%d] - 1.0)"):format(attention.queries, attention.keys)
+% if attention.distance_products > 0 then
+% rows = ("%s%s2 * %s * %s"):format(rows, rows ~= "" and " + " or "", f64(attention.distance_products), distances)
 % end
 % end
 static double nominal_flops(const lh_shape *shape, lh_mode mode) {
@@ -202,9 +202,8 @@ static double nominal_flops(const lh_shape *shape, lh_mode mode) {
 }
 
 % if rows ~= "" then
-/* nominal_flops, plus the operations of the output layer at the labelled tokens, and those that compute rows of distances
- * (relative positions). On a CPU the rows are computed once for the batch, and the gradient of their weight once for
- * each shard (a part of the batch). */
+/* nominal_flops, plus `output`, the output layer at the labelled tokens, plus `rows`, the rows of distances (relative
+ * positions). A CPU computes the rows once for the batch, and the gradient of their weight once for each shard. */
 static double executed_flops(const lh_shape *shape, lh_mode mode) {
     const double output = 2 * ${f64(flops.output)} * shape->labels * shape->sequences;
     const double rows = ${rows};

@@ -1,6 +1,9 @@
-% -- The body of pass_fragments.tpl for gradients of keys and values. `starts`: see queries_fragments.tpl; `rows`: the
-% -- warp's keys; `place` and `i`: a query before and after clipping; lane_query: the index of
-% -- this query in start_logit and start_dweight.
+% -- The body of pass_fragments.tpl for gradients of keys and values.
+% --   starts      see queries_fragments.tpl
+% --   rows        the warp's keys
+% --   place       the index of a query; it may be beyond the last query
+% --   i           the same index, limited to the last query
+% --   lane_query  the index of the query in start_logit and start_dweight
 % local is_scaled = attends.rounded == "true" -- rounded queries are stored with the factors LOGIT_SCALE and to_log2
 % local scale = is_scaled and "1" or PREFIX .. "LOGIT_SCALE" .. attends.to_log2
 % -- scale_of_gradient: the factor of a key's gradient, without the factors that stored queries already have

@@ -1,7 +1,8 @@
 % local lane_words = attends.head_lanes > 1 and " HEAD_LANES threads share the channels of a head." or ""
-/* Self-attention of a shard. A thread computes one query of one head: it visits the query's keys leftwards, the nearest
- * key first. In the backward pass the thread visits the keys again, stores two numbers for each pair, and visits the
- * keys a third time, rightwards; afterwards a thread computes the gradients of one key from the numbers of its pairs.
+/* Self-attention of a shard.
+ * attend: a thread visits the keys of one query of one head leftwards, the nearest key first.
+ * attend_queries: the thread visits them again and stores two numbers for each pair. Then it visits them rightwards.
+ * attend_keys: a thread computes the gradients of one key from the numbers of the key's pairs.
  * Every sum belongs to one thread and has a fixed order.${lane_words} */
 
 % slot("constants")
@@ -21,8 +22,8 @@ INLINE real ${prefix}pair_logit(const ${prefix}head *a, const real query[${atten
 % include("attention/cuda/attend_leftwards.tpl")
 % slot("visit_back")
 
-/* Computes the gradients of the queries of `count` sequences, from `first` on, and of their pairs. A pair's weight and
- * the gradient of its logit are stored at [query - key][query]. */
+/* Computes the gradients of queries, for `count` sequences from `first` on. Stores a pair's weight and the gradient of
+ * its logit at [query - key][query]. */
 NOINLINE void ${prefix}attend_queries(int first, int count) {
     % include("attention/cuda/opening.tpl")
     const int T = v->${attends.T};
@@ -55,8 +56,7 @@ NOINLINE void ${prefix}attend_queries(int first, int count) {
     __syncthreads();
 }
 
-/* Computes the gradients of the keys and values of `count` sequences, from `first` on, from the stored weights and
- * gradients of logits of their pairs. */
+/* Computes the gradients of keys and values from the numbers that attend_queries stored for the same sequences. */
 NOINLINE void ${prefix}attend_keys(int first, int count) {
     % include("attention/cuda/opening.tpl")
     const int T = v->${attends.T};

@@ -1,8 +1,9 @@
 % local lane_words = attends.head_lanes > 1 and " HEAD_LANES threads share the channels of a head." or ""
-/* Geometric self-attention of a shard. A thread computes one query of one head: it visits the keys outwards, at every
- * distance the key to the right, then the key to the left. In the backward pass the thread visits the keys again,
- * stores two numbers for each pair, and visits the keys a third time, inwards; afterwards a thread computes the gradients of
- * one key from the numbers of its pairs. Every sum belongs to one thread and has a fixed order.${lane_words} */
+/* Geometric self-attention of a shard.
+ * attend: a thread walks outwards from one query of one head. At every distance it visits the key to the right first.
+ * attend_queries: the thread walks outwards again and stores two numbers for each pair. Then it walks inwards.
+ * attend_keys: a thread computes the gradients of one key from the numbers of the key's pairs.
+ * Every sum belongs to one thread and has a fixed order.${lane_words} */
 
 % slot("constants")
 % include("attention/cuda/head.tpl")
@@ -11,7 +12,7 @@
 
 /* A query, prepared for logits with any key. */
 typedef struct ${prefix}prepared_query {
-    real query[${attends.head_part}]; /* with the content bias, times the scale */
+    real query[${attends.head_part}]; /* (query + content bias) * scale */
     % slot("prepared_query")
 } ${prefix}prepared_query;
 
@@ -68,7 +69,9 @@ NOINLINE void ${prefix}attend(void) {
     __syncthreads();
 }
 
-/* Visits the keys of query i again; stores each pair's weight, and in `misses` the probability that the key does not match. */
+/* Walks outwards from query i again. Stores for each pair:
+ * weights: the weight
+ * misses: the probability that the key does not match */
 INLINE void ${prefix}store_chances(const ${prefix}head *a, int i, real *weights, real *misses) {
     const int T = a->T;
     real unmatched = 1;
@@ -89,14 +92,16 @@ INLINE void ${prefix}store_chances(const ${prefix}head *a, int i, real *weights,
 typedef struct ${prefix}return_walk {
     real dout[${attends.head_part}], dquery[${attends.head_part}];
     % slot("return_walk")
-    real dunmatched; /* gradient of the probability that no key before the visited ones, in the outwards order, matches */
-    real dright, dleft; /* sums of gradients of logits of keys on each side */
+    real dunmatched; /* gradient of the walk outwards' `unmatched`: see visit_inwards */
+    real dright, dleft; /* the logits' gradients, summed for the keys on each side */
 } ${prefix}return_walk;
 
-/* Visits key j on the walk inwards. S is the probability that no key before j in the outwards order matches. P is the
- * probability that key j matches, A = S P its weight, and S' = S (1 - P) the value of S for the key after j. Before the
- * visit, dunmatched is dS', so dP = S (dA - dS'). After the visit, dunmatched is dS = P dA + (1 - P) dS'. In `pairs`,
- * this function replaces 1 - P by the gradient of the pair's logit. */
+/* Visits key j on the walk inwards. Replaces 1 - P in `pairs` by the gradient of the pair's logit.
+ * S: `unmatched` before the walk outwards visits j
+ * P: the probability that key j matches
+ * A = S P: the weight of key j
+ * S' = S (1 - P): `unmatched` after the walk outwards visits j
+ * Before this visit, dunmatched is dS'. After it, dunmatched is dS = P dA + (1 - P) dS'. dP = S (dA - dS'). */
 INLINE void ${prefix}visit_inwards(const ${prefix}head *a, int i, int j, const real *weights, real *pairs,
         ${prefix}return_walk *m) {
     const size_t place = pair_index(i, j, a->T);
@@ -114,7 +119,7 @@ INLINE void ${prefix}visit_inwards(const ${prefix}head *a, int i, int j, const r
     ${prefix}add_head(m->dquery, dlogit, key);
 }
 
-/* Computes the gradients of the queries of `count` sequences, from `first` on, and of their pairs. */
+/* Computes the gradients of queries, for `count` sequences from `first` on. Stores weights and gradients of logits. */
 NOINLINE void ${prefix}attend_queries(int first, int count) {
     % include("attention/cuda/opening.tpl")
     const int T = v->${attends.T}, queries = sequences * ${PREFIX}HEADS * T;
@@ -145,8 +150,7 @@ NOINLINE void ${prefix}attend_queries(int first, int count) {
     __syncthreads();
 }
 
-/* Computes the gradients of the keys and values of `count` sequences, from `first` on, from the stored weights
- * and gradients of logits of their pairs. */
+/* Computes the gradients of keys and values from the numbers that attend_queries stored for the same sequences. */
 NOINLINE void ${prefix}attend_keys(int first, int count) {
     % include("attention/cuda/opening.tpl")
     const int T = v->${attends.T};

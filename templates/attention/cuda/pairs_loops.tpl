@@ -21,14 +21,13 @@ INLINE real ${prefix}pair_logit(const ${prefix}head *a, const real query[${atten
 
 % -- key_names: C names for the text in slots (make_slot_names of cuda_half.lua)
 % local key_names = { a = "a->", head = "a", h = "a->h", j = "j + u", key_count = "a->" .. attends.keys }
-% local logit = inline("scanned", invoke(prefix .. "pair_logit", "a", "query", "key", "i", "j + u"), key_names)
-/* The softmax of a query over the keys so far; exponentials are relative to the largest score. */
+% local logit = inline("visited_logit", invoke(prefix .. "pair_logit", "a", "query", "key", "i", "j + u"), key_names)
+/* The softmax of a query over the keys so far. Exponentials are relative to the largest score. */
 typedef struct ${prefix}softmax {
     real largest, sum, out[${attends.head_part}];
 } ${prefix}softmax;
 
-/* Adds `count` keys, from j on: their scores are computed at the same time, and then added to the softmax m in the order
- * of keys. */
+/* Adds `count` keys to the softmax m, from key j on. Computes their scores at the same time, but adds them in order. */
 INLINE void ${prefix}add_keys(const int count, const ${prefix}head *a, const real query[${attends.head_part}], int i, int j,
         real *sums, ${prefix}softmax *m) {
     real score[${PREFIX}KEYS], highest = m->largest;

@@ -1,13 +1,13 @@
-% -- A pass over the rows of a shard, queries or keys; a warp computes WARP_ROWS rows of a head at a time. Fields:
+% -- A pass over a shard's queries or keys, called rows. A warp computes WARP_ROWS rows of a head at a time. Fields:
 % --   comment      the function's comment
 % --   pass         the function's name without its prefix, and its parameters
 % --   constant     "const " if the pass does not change the head
-% --   body         the template for the rows of one warp; it may read `row`, the index of the lane's first row, and the
-% --                array that `lane` names
-% --   lane         the name of the array of indices of the lane's rows, "query" or "key"; the index of the last row
-% --                replaces larger indices
-% --   rows, count  the number of rows, "T" or "S", and the number of rows on the other side
-% --   lane_index, first, last   for bounds_fragments.tpl: the variable of a row's index, and the slots for the bounds
+% --   body         the template for the rows of one warp; it may read `row`, the index of the lane's first row
+% --   lane         "query" or "key": the array of the lane's row indices, limited to the last row; `body` may read it
+% --   rows         the number of rows: "T" or "S"
+% --   count        the number of rows on the other side
+% --   lane_index   for bounds_fragments.tpl: the variable of a row's index
+% --   first, last  for bounds_fragments.tpl: the slots for the bounds
 /* ${comment} */
 NOINLINE void ${prefix}${pass} {
     % include("attention/cuda/opening.tpl")

@@ -4,8 +4,8 @@
 enum { ${PREFIX}SCORE_STAGES = ${scalar.cuda.stage_count} };
 
 % end
-% local stage_text = scalar.cuda.stages[2] and " in one stage, which reads the tables of earlier stages" or ""
-/* Fills entries first, first + stride, ... of each table${scalar.cuda.layer_words}${stage_text}. */
+% local stage_words = scalar.cuda.stages[2] and " in one stage. A stage reads the tables of earlier stages" or ""
+/* Fills the entries `first`, `first + stride`, ... of each table${scalar.cuda.layer_words}${stage_words}. */
 INLINE void ${prefix}make_score(int stage, const step_view *v, int l, const ${prefix}score_tables *s, int first,
         int stride) {
     % include("attention/cuda/scalar_names.tpl", { uses = scalar.cuda.filling.uses })
@@ -22,20 +22,20 @@ INLINE void ${prefix}make_score(int stage, const step_view *v, int l, const ${pr
 
 % end
 % for _, sum in ipairs(scalar.cuda.row_sums or {}) do
-/* The term of the pair of query i and key j in a sum over keys, from its scaled logit. */
+/* Returns a pair's term in a sum over keys, from its scaled logit. */
 INLINE real ${prefix}score_${sum.name}(const ${prefix}score_tables *s, const real *r, int T, int S, int h, int i, int j, real logit) {
     % include("parts/statements.tpl", { list = sum.term })
 }
 
 % end
-/* The score of the pair of query i and key j in head h, from its scaled logit${scalar.row_sums and " and its sums over keys" or ""}. */
+/* Returns the score of the pair of query i and key j in head h, from its scaled logit${scalar.row_sums and " and its sums over keys" or ""}. */
 INLINE real ${prefix}score_pair(const ${prefix}score_tables *s, const real *r, int T, int S, int h, int i, int j, const real *sums,
         real logit) {
     % include("parts/statements.tpl", { list = scalar.cuda.pair })
 }
 % if scalar.cuda.logit_grad then
 
-/* Returns the gradient of a pair's logit, from dscore, the gradient of its score. */
+/* Returns the gradient of a pair's logit. dscore: the gradient of the pair's score. */
 INLINE real ${prefix}score_logit_grad(const ${prefix}score_tables *s, const real *r, int T, int S, int h, int i, int j, const real *sums, const real *dsums, real logit,
         real dscore) {
     % include("parts/statements.tpl", { list = scalar.cuda.logit_grad })
@@ -43,7 +43,7 @@ INLINE real ${prefix}score_logit_grad(const ${prefix}score_tables *s, const real
 % end
 % if scalar.row_sums and scalar.row_sums.has_gradients then
 
-/* Adds to dsums the gradients of a pair's sums over keys, from dscore, the gradient of its score. */
+/* Adds the gradients of a pair's sums over keys to dsums. dscore: the gradient of the pair's score. */
 INLINE void ${prefix}score_grad_sums(const ${prefix}score_tables *s, const real *r, int T, int S, int h, int i, int j, const real *sums,
         real logit, real dscore, real *dsums) {
     % include("parts/statements.tpl", { list = scalar.cuda.row_sums.gradients })
@@ -51,7 +51,7 @@ INLINE void ${prefix}score_grad_sums(const ${prefix}score_tables *s, const real 
 % end
 % for _, list in ipairs(scalar.cuda.lists) do
 
-/* Adds to out the gradients of ${list.names}, from dscore, the gradient of a pair's score. */
+/* Adds the gradients of ${list.names} to out. dscore: the gradient of a pair's score. */
 INLINE void ${prefix}score_grad_${list.class}(const ${prefix}score_tables *s, const real *r, int T, int S, int h, int i, int j,
         const real *sums, const real *dsums, real logit, real dscore, real *out) {
     % include("parts/statements.tpl", { list = list.statements })
@@ -59,7 +59,7 @@ INLINE void ${prefix}score_grad_${list.class}(const ${prefix}score_tables *s, co
 % end
 % if scalar.has_trained_tables then
 
-/* Converts the gradients of a set of tables to gradients of the parameters; all threads of one block call it${scalar.cuda.ending.scratch_words}. */
+/* Converts the gradients of a set of tables to gradients of the parameters. All threads of one block call it${scalar.cuda.ending.scratch_words}. */
 INLINE void ${prefix}end_score(const step_view *v, int l, const ${prefix}score_tables *s,
         const ${prefix}${scalar.cuda.gradient_set.type} *d, parameters *g, real *scratch, real *staging) {
     % include("attention/cuda/scalar_names.tpl", { uses = scalar.cuda.ending.uses })

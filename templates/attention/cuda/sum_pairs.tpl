@@ -1,5 +1,5 @@
-/* Sums the gradients of a shard's pairs for each ${title}. A thread owns one of them in one head, and goes
- * through its pairs, sequence after sequence. */
+/* Sums the gradients of a shard's pairs for each ${title} in each head. A thread computes one sum at a time, sequence
+ * after sequence. */
 NOINLINE void ${prefix}attend_by_${class}(void) {
     % include("attention/cuda/opening.tpl")
     % slot("begin_sums")

@@ -1,7 +1,7 @@
 % local sides = { key_count = attends.keys }
-/* Sums the stored gradients of pairs, separately for each difference (index of the query minus index of the key). Reads
- * `sequences` sequences, from sequence `first` on. A thread owns a difference in a head and adds its pairs, sequence
- * after sequence; adjacent threads read the same queries at the same time. */
+/* Sums the stored gradients of pairs for each difference (query - key) in each head. Reads `sequences` sequences, from
+ * sequence `first` on. A thread computes one sum at a time, sequence after sequence. Adjacent threads read the same
+ * queries at the same time. */
 NOINLINE void ${prefix}attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;

@@ -3,12 +3,12 @@
 % local count = sums.count
 % section("before_forward") % if not decodes
 
-/* Adds the terms of the pair of query i and key j to the query's sums over keys; returns the pair's logit. */
+/* Adds the pair's terms to `sums`, the query's sums over keys. Returns the logit. */
 INLINE real ${prefix}add_terms(const ${prefix}head *a, int i, int j, real logit, real *sums) {
     sums[${sum.number}] += ${prefix}score_${sum.name}(a->score, a->running, a->T, a->T, a->h, i, j, logit); % for _, sum in ipairs(sums)
     return logit;
 }
-${prefix}add_terms(${head}, i, ${j}, ${inner}, sums) % section("scanned")
+${prefix}add_terms(${head}, i, ${j}, ${inner}, sums) % section("visited_logit")
 % section("visit_leftwards")
 real sums[${count}] = {0}; /* over the keys so far */
 ${prefix}softmax m = {(real)-1e30, 0, {}};
@@ -19,7 +19,7 @@ ${attends.if_first_lane}s->${prefix}inverse_sum[task] = 1 / m.sum; % if not deco
 , and stores the values of the softmax that the backward pass needs % section("stored_words")
 % section("start_query")
 real nearer_sums[${count}] = {0};
-real dsums[${count}] = {0}; /* the gradients of the sums at the keys 0 to j, added up */ % if sums.has_gradients
+real dsums[${count}] = {0}; /* gradients of the sums, added from key 0 on */ % if sums.has_gradients
 for (int j = i; j >= 0; j--) {
     real key[${attends.head_part}], *to = w->${prefix}row_sums + ((size_t)task * v->${attends.T} + j)${sums.stride};
     ${prefix}load_head(key, a.key + j * ${attends.key_stride});

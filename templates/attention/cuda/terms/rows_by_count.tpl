@@ -1,8 +1,8 @@
-% -- Terms of counts: the count of a key is the sum of the gates from the key up to the query; the product of the query
-% -- with the count's vector is added to the key's score.
+% -- Terms of counts. A key's count is the sum of the gates from the key up to the query. A count's vector interpolates
+% -- between two rows of the table. The query's product with this vector is added to the key's score.
 % section("constants")
 % local format_real = precision == "float64" and f64 or f32
-#define ${PREFIX}COUNT_FACTOR ${format_real(rows.factor)} /* sqrt(${PREFIX}HEAD_WIDTH), which cancels LOGIT_SCALE, since products with the table are not scaled */ % if rows.factor
+#define ${PREFIX}COUNT_FACTOR ${format_real(rows.factor)} /* sqrt(${PREFIX}HEAD_WIDTH) cancels LOGIT_SCALE: products with the table are not scaled */ % if rows.factor
 % section("work")
 enum { ${PREFIX}COUNT_ROWS = ${rows.rows} }; /* number of vectors of a layer: one for each count from 0 to COUNT_ROWS - 1 */
 
@@ -18,10 +18,9 @@ INLINE real ${prefix}multiply_row(const ${prefix}head *a, const real query[${att
     return ${prefix}dot_head(query, x)${scale};
 }
 
-/* A query's count of its keys so far, and its products with the rows of the table below and above the count. A key adds
- * at most 1 to the count, so a query that visits its keys in order needs every row once. */
+/* A query's count of its keys so far. A key adds at most 1 to the count, so a query needs every row once. */
 typedef struct ${prefix}counter {
-    real count, low, high;
+    real count, low, high; /* low, high: the query's products with the rows below and above the count */
     int row; /* the row whose product is `low` */
 } ${prefix}counter;
 
@@ -30,8 +29,8 @@ INLINE ${prefix}counter ${prefix}begin_count(const ${prefix}head *a, const real 
     return c;
 }
 
-/* Adds a key's gate (the sigmoid of its logit) to the count, which is at most the index of the last row; returns the
- * key's score. */
+/* Adds a key's gate, the sigmoid of its logit, to the count. The count is limited to the index of the last row.
+ * Returns the key's score. */
 INLINE real ${prefix}count_key(const ${prefix}head *a, const real query[${attends.head_part}], real logit,
         ${prefix}counter *c) {
     c->count = minimum_real(c->count + sigmoid_real(logit), ${PREFIX}COUNT_ROWS - 1);
@@ -45,13 +44,12 @@ INLINE real ${prefix}count_key(const ${prefix}head *a, const real query[${attend
 
 enum { ${PREFIX}KEYS = ${attends.keys_at_once} }; /* number of keys whose logits are computed at the same time */
 
-/* The softmax of a query over the keys so far; exponentials are relative to the largest score. */
+/* The softmax of a query over the keys so far. Exponentials are relative to the largest score. */
 typedef struct ${prefix}softmax {
     real largest, sum, out[${attends.head_part}];
 } ${prefix}softmax;
 
-/* Adds `count` keys: key j and the keys to its left. Their logits are computed at the same time, and then added to the
- * sums in the order of visits. */
+/* Adds `count` keys to the softmax m: key j and the keys to its left. Computes their logits at the same time. */
 INLINE void ${prefix}add_keys(const int count, const ${prefix}head *a, const real query[${attends.head_part}], int i, int j,
         ${prefix}counter *c, ${prefix}softmax *m) {
     real score[${PREFIX}KEYS], highest = m->largest;
@@ -77,8 +75,8 @@ ${attends.if_first_lane}s->${prefix}inverse_sum[task] = 1 / m.sum; % if not deco
 , and stores the values of the softmax that the backward pass needs % section("stored_words")
 % section("visit_back")
 
-/* Adds dproduct, the gradient of the query's product with a row, times this row to the query's gradient. Stores
- * dproduct for attend_rows, which computes the row's gradient. */
+/* Adds dproduct times a row to the query's gradient. Stores dproduct for attend_rows.
+ * dproduct: the gradient of the query's product with the row */
 INLINE void ${prefix}end_row(const ${prefix}head *a, int row, real dproduct, real *dproducts, real *dquery) {
     real x[${attends.head_part}];
     if (row == ${PREFIX}COUNT_ROWS) return;
@@ -101,7 +99,7 @@ for (int j = i; j >= 0; j--) {
 real *dproducts = w->${prefix}dproducts + head_index * ${PREFIX}COUNT_ROWS * T + i;
 for (int n = c.row + 2; n < ${PREFIX}COUNT_ROWS && n <= i + 1; n++) ${attends.if_first_lane}dproducts[(size_t)n * T] = 0;
 real dlow = 0, dhigh = 0;
-real dgate = 0; /* the sum of the gradients of the counts that contain the key's gate */
+real dgate = 0; /* the gradient of the key's gate: a sum over the counts that contain the gate */
 % section("visit_pair")
 % local dot_head = prefix .. "dot_head(dout, value)"
 const real weight = weights[place], count = pairs[place];
@@ -126,14 +124,14 @@ ${prefix}end_row(&a, c.row, dlow, dproducts, dquery);
 while (c.row-- > 0) ${attends.if_first_lane}dproducts[(size_t)c.row * T] = 0;
 % section("row_gradients")
 
-/* Sums the gradients of the rows of the table over the queries of `count` sequences, from `first` on. A thread owns
- * four channels of a row. The count of query i is at most i + 1. */
+/* Sums the gradients of the table over the queries of `count` sequences, from `first` on. A thread computes four
+ * channels of a row. */
 NOINLINE void ${prefix}attend_rows(int first, int count, ${attends.gradients_type} *g) {
     % include("attention/cuda/opening.tpl")
     assume_global(g);
     const int T = v->${attends.T};
     for (int e = 4 * threadIdx.x; e < ${PREFIX}COUNT_ROWS * ${PREFIX}HEAD_WIDTH; e += 4 * THREADS) {
-        /* nearest: the first query that can use the row; its count can exceed row - 1 */
+        /* nearest: the first query that can use the row. The count of query i is at most i + 1. */
         const int row = e / ${PREFIX}HEAD_WIDTH, nearest = row > 0 ? row - 1 : 0;
         quad sum = {{0, 0, 0, 0}};
         if (first > 0) sum = *(const quad *)(g->${prefix}count_table + e);

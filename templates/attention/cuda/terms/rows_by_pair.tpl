@@ -15,8 +15,8 @@ const size_t pairs = ${rows.times_sets}${prefix}lay_out_pair_rows(&r, NULL, ${at
 % section("view")
 
 % local set_offset = rows.set_count > 1 and " + l * size" or ""
-% local sharing_words = rows.set_count > 1 and "each layer has its own" or "all layers share one"
-/* The vector that each pair uses in layer l; ${sharing_words} sample of positions. */
+% local sharing_words = rows.set_count > 1 and "Each layer has its own" or "All layers share one"
+/* Returns the vectors of pairs in layer l. ${sharing_words} sample of positions. */
 INLINE ${prefix}pair_rows ${prefix}find_pair_rows(const step_view *v, int l) {
     ${prefix}pair_rows r;
     const size_t size = ${prefix}lay_out_pair_rows(&r, NULL, ${attends.lengths_of_view});
@@ -30,8 +30,7 @@ INLINE int ${prefix}row_count(const step_view *v, int l) { return *${prefix}find
 % section("distance_count")
 % slot("most_distances")
 
-/* For one sample of positions, the vector that each pair uses and the pairs that use each vector. The host fills these
- * arrays, because it samples the positions. */
+/* The vectors of pairs for one sample of positions. The host samples the positions and fills these arrays. */
 typedef struct ${prefix}pair_rows {
     const int *count;    /* number of vectors */
     const int *distance; /* [count] distances of the vectors, ascending */
@@ -40,7 +39,7 @@ typedef struct ${prefix}pair_rows {
     const int *pair;     /* [T ${S}] query * ${S} + key, sorted by vector */
 } ${prefix}pair_rows;
 
-/* Sets the pointers of r into memory; returns the number of ints. */
+/* Sets the pointers of r into memory. Returns the number of ints. */
 INLINE size_t ${prefix}lay_out_pair_rows(${prefix}pair_rows *r, const int *memory, ${length_parameters}) {
     const size_t count = (size_t)${attends.distance_count}(T, ${S}), pairs = (size_t)T * (size_t)${attends.keys};
     r->count = memory;
@@ -64,12 +63,12 @@ static size_t ${prefix}draw_count(const lh_shape *shape) {
     return ${attends.draw_rows} * (size_t)${cross and "(T + S)" or "T"} + ${rows.times_sets}${prefix}lay_out_pair_rows(&r, NULL, ${T_S});
 }
 
-enum { ${PREFIX}PAIR_KEYS = ${inline("count_of_distances", "")} }; /* number of distances that can occur, the keys by which pairs are sorted */
+enum { ${PREFIX}PAIR_KEYS = ${inline("count_of_distances", "")} }; /* number of distances that can occur */
 const int *drawn = out; % section("begin_draw")
 % section("end_draw")
 % local input_first, max_distances = positions.input_first, invoke(attends.distance_count, "T", S)
-% -- row_offset: C text such as " + l * ", which stands between `drawn` and the number of tokens. The result points to the
-% -- positions of set l; if input_first, the input's positions come before the positions of the sets.
+% -- input_first: the input's positions come before the positions of the sets.
+% -- row_offset: C text of the address of set l's positions, such as " + l * " in drawn + l * T; false: nothing is added
 % local row_offset = false
 % if rows.set_count > 1 then
 % row_offset = input_first and " + (l + 1) * " or " + l * "

@@ -1,5 +1,6 @@
 % -- If several lanes share a head, only the first of them loads the head's earlier sums, adds to them and stores them.
-% -- resumes, continues: whether a thread loads sums of earlier sequences, and sums of earlier sequences or layers.
+% -- resumes: the condition for loading sums of earlier sequences.
+% -- continues: the condition for loading sums of earlier sequences or layers.
 ${inner} && ${prefix}leads_head() % section("resumes")
 ${prefix}leads_head() && (${inner}) % section("continues")
 if (!${prefix}leads_head()) continue; % section("keep_head_leader") % if sums_head_numbers

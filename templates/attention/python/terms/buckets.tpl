@@ -1,6 +1,6 @@
 % section("functions")
 def ${names.bucket}(value, edges):
-    """The number of ascending edges that are at most the value."""
+    """The number of edges <= value. Edges ascend."""
     return torch.bucketize(value, value.new_tensor(edges), right=True)
 
 
