@@ -1,6 +1,8 @@
-/* Chances (probabilities) for N vectors of pairs of a query and a key. The chance that the key matches the query is
- * computed from the pair's logit. The chance that the query reaches the key is the product of the chances that the
- * nearer keys do not match.
+/* Chances (probabilities) of pairs of a query and a key, for N vectors of pairs at once:
+ *
+ *   match   the key matches the query: the sigmoid of the pair's logit
+ *   miss    1 - match
+ *   reach   the query reaches the key: the product of the misses of all nearer keys
  */
 #ifndef LONGHAND_KERNELS_CHANCES_H
 #define LONGHAND_KERNELS_CHANCES_H
@@ -9,17 +11,19 @@
 #include "kernels/cpu/functions.h"
 #include "kernels/cpu/math.h"
 
-/* The least chance to reach a key; smaller chances count as 0. So no product of chances is subnormal; subnormal
- * arithmetic is slow. (In float no result of compute_chances is below 6e-26 in magnitude.) */
+/* Chances to reach a key below this number count as 0. So no product of chances is subnormal; subnormal arithmetic is
+ * slow. (In float, results of compute_chances are at least 6e-26 in magnitude.) */
 static const real LEAST_CHANCE = REAL_BYTES == 8 ? (real)1e-150 : (real)1e-12;
 
 /* ---- one pair ---- */
 
-/* tail = exp(-|x|) for N vectors; any NaN stays NaN. In float, -|x| is limited to -58, and the result is 2^r 2^f, with
- * |f| <= 1/2. The constant log2_e is rounded to a float, which acts like a relative error of 1.4e-8 in x. Without fused
- * multiply-adds, the product x log2_e is rounded too, by up to half an ulp. On |f| <= 1/2 the polynomial equals 2^f
- * within 1e-8. The constant `round` contains the bias of the exponent, so the low bits of `shifted`, moved to the
- * exponent, are the number 2^r. */
+/* tail = exp(-|x|) for N vectors; NaN stays NaN. In float:
+ *   -|x| is limited to -58.
+ *   exp(-|x|) = 2^r 2^f, with an integer r and |f| <= 1/2. The polynomial equals 2^f within 1e-8.
+ *   The rounding of log2_e acts like a relative error of 1.4e-8 in x.
+ *   Without fused multiply-adds, x log2_e is also rounded, by up to half an ulp.
+ *   `round` contains the bias of the exponent. So the low bits of `shifted`, moved to the exponent, are the number 2^r.
+ */
 INLINE void compute_tails(const int N, const vector *x, vector *tail) {
     const bits sign = (bits)broadcast(-(real)0);
 #if REAL_BYTES == 8
@@ -47,8 +51,8 @@ INLINE void compute_tails(const int N, const vector *x, vector *tail) {
 #endif
 }
 
-/* 1 / (1 + x), 0 <= x <= 1, within 1 ulp. For the widest vectors, multiply-adds are faster than a division: a quadratic
- * polynomial is within 1/99 of 1 / (1 + x), and a geometric series up to the third power corrects the rest. */
+/* 1 / (1 + x) for 0 <= x <= 1, within 1 ulp. For the widest vectors, multiply-adds are faster than a division. The
+ * quadratic polynomial has a relative error of at most 1/99. The factor 1 + rest + rest^2 + rest^3 corrects it. */
 INLINE vector inverse_of_one_plus(vector x) {
 #if REAL_BYTES == 4 && LH_VECTOR_BYTES == 64
     vector y = (x * (real)(32 / 99.0) - (real)(80 / 99.0)) * x + (real)(98 / 99.0);
@@ -72,8 +76,10 @@ INLINE vector choose_by_sign(vector sign, vector negative, vector positive) {
 #endif
 }
 
-/* Chances from N vectors of logits x: match = sigmoid(x) and miss = 1 - match, with equal relative precision.
- * grad_factor, for the gradient, is the smaller of match and miss, with the sign of x. */
+/* Computes for N vectors of logits x:
+ *   match        sigmoid(x)
+ *   miss         1 - match, with the same relative precision as match
+ *   grad_factor  the smaller of match and miss, with the sign of x */
 INLINE void compute_chances(const int N, const vector *x, vector *match, vector *miss, vector *grad_factor) {
     vector tail[SIDE_BY_SIDE];
     compute_tails(N, x, tail);
@@ -88,8 +94,8 @@ INLINE void compute_chances(const int N, const vector *x, vector *match, vector 
 
 /* ---- the chance that a query reaches a key ---- */
 
-/* The chance that a query passes a key (reaches it and does not match), from the chance that it reaches the key. A
- * chance that counts as 0 does not shrink further: see LEAST_CHANCE. */
+/* Returns the chance that a query passes a key: it reaches the key and the key does not match. The result is at least
+ * LEAST_CHANCE / 2, which counts as 0. chance: the chance that the query reaches the key. */
 INLINE vector pass_key(vector chance, vector miss) { return maximum(broadcast(LEAST_CHANCE / 2), chance * miss); }
 
 #endif

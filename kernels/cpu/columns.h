@@ -1,11 +1,11 @@
-/* Transposes between rows of tokens and columns of channels: LANES rows of D channels become D vectors, the columns,
- * with one row per lane. Also products and weighted sums of columns, and the tiles in which decoding caches keys and
- * values.
+/* Columns: D vectors for LANES rows (tokens) of D channels, with one vector per channel and one row per lane. Functions
+ * transpose rows and columns, and compute products and weighted sums. Other functions write and read the tiles in which
+ * decoding caches keys and values.
  *
- * LANES rows of D channels fill D vectors in memory order. If D is a power of two, the binary digits of an element's
- * index in these vectors are the digits of its row, then the digits of its channel, and a transpose rotates all these
- * digits. Separating even and odd elements rotates them by one digit, so log2(D) such passes transpose. Each pass needs
- * one shuffle per vector. Rows with another D are copied element by element.
+ * Before a transpose, the rows fill D vectors without gaps. If D is a power of two, the binary index of an element
+ * consists of the digits of its row, then the digits of its channel. A pass separates even and odd elements, which
+ * moves the last digit of each index to the front. After log2(D) passes the digits of the channel come first. Each pass
+ * needs one shuffle per vector. Rows with another D are copied element by element.
  */
 #ifndef LONGHAND_KERNELS_COLUMNS_H
 #define LONGHAND_KERNELS_COLUMNS_H
@@ -22,7 +22,7 @@ INLINE vector take_every_second(vector a, vector b, const int odd) {
     return shuffle(a, b, source_lane);
 }
 
-/* Elements of a, from index `first` on, alternating with the elements of b that have the same indices. */
+/* Returns a[first], b[first], a[first + 1], b[first + 1], ... */
 INLINE vector interleave_elements(vector a, vector b, const int first) {
     bits source_lane;
     UNROLL
@@ -65,17 +65,18 @@ INLINE void store_first(real *p, vector x, const int count) {
 #endif
 }
 
-/* Interleaves D elements of a and D elements of b into 2 D lanes of a vector; store_pair does the reverse. */
+/* Returns a[0], b[0], a[1], b[1], ... in 2 D lanes. */
 INLINE vector load_pair(const int D, const real *a, const real *b) {
     return interleave_elements(load_first(a, D), load_first(b, D), 0);
 }
 
+/* The reverse of load_pair. */
 INLINE void store_pair(const int D, vector pair, real *a, real *b) {
     store_first(a, take_every_second(pair, pair, 0), D);
     store_first(b, take_every_second(pair, pair, 1), D);
 }
 
-/* a with its lanes from `first` on replaced by the first lanes of b. */
+/* Returns a[0], ..., a[first - 1], b[0], b[1], ... */
 INLINE vector append_elements(vector a, vector b, const int first) {
     bits source_lane;
     UNROLL
@@ -83,7 +84,7 @@ INLINE vector append_elements(vector a, vector b, const int first) {
     return shuffle(a, b, source_lane);
 }
 
-/* Transposes D vectors in place, from rows to columns or back, in log2(D) passes. */
+/* Transposes D vectors in place; D is a power of two. */
 INLINE void rows_to_columns(const int D, vector *x) {
     UNROLL
     for (int pass = 1; pass < D; pass *= 2) {
@@ -98,6 +99,7 @@ INLINE void rows_to_columns(const int D, vector *x) {
     }
 }
 
+/* The reverse of rows_to_columns. */
 INLINE void columns_to_rows(const int D, vector *x) {
     UNROLL
     for (int pass = 1; pass < D; pass *= 2) {
@@ -112,8 +114,8 @@ INLINE void columns_to_rows(const int D, vector *x) {
     }
 }
 
-/* Reads LANES rows of D channels, from row `first` on, into D vectors, without gaps between rows. Rows beyond row T - 1
- * are copies of that row. */
+/* Reads LANES rows of D channels, from row `first` on, into D vectors without gaps. Row T - 1 replaces all rows after
+ * it. */
 INLINE void read_rows(const int D, int T, int first, int stride, const real *restrict rows, vector *x) {
     const int per_vector = D < LANES ? LANES / D : 1; /* rows in one vector */
     const int per_row = D < LANES ? 1 : D / LANES;    /* vectors in one row */
@@ -146,8 +148,8 @@ INLINE void scatter_columns(const int D, int count, int stride, const vector *co
         for (int i = 0; i < count; i++) rows[(size_t)i * (size_t)stride + d] = column[d][i];
 }
 
-/* column[d][lane] = rows[first + lane][d] * scale. Lanes beyond row T - 1 repeat that row: their values are finite and
- * never used. May read LANES elements from the start of a row that has fewer. */
+/* column[d][lane] = rows[first + lane][d] * scale. Lanes beyond row T - 1 repeat row T - 1, so that their unused values
+ * are finite. If D < LANES, may read LANES elements from the start of a row. */
 INLINE void load_columns(const int D, int T, int first, int stride, const real *restrict rows, real scale,
                          vector *column) {
     if (is_power_of_two(D)) {
@@ -160,7 +162,7 @@ INLINE void load_columns(const int D, int T, int first, int stride, const real *
     for (int d = 0; d < D; d++) column[d] *= scale;
 }
 
-/* column[d][lane] = rows[offset[lane] + d]. May read LANES elements at an offset if D is smaller. */
+/* column[d][lane] = rows[offset[lane] + d]. If D < LANES, may read LANES elements from an offset on. */
 INLINE void load_scattered(const int D, const real *restrict rows, const int32_t *restrict offset, vector *column) {
     const int per_vector = D < LANES ? LANES / D : 1; /* rows in one vector */
     const int per_row = D < LANES ? 1 : D / LANES;
@@ -208,8 +210,8 @@ INLINE void scale_columns(const int count, vector factor, vector *x) {
     for (int d = 0; d < count; d++) x[d] *= factor;
 }
 
-/* sum [N] = the products of LANES rows, given as columns, with each of N rows that are `stride` apart. The N products
- * are interleaved, because the additions of one product depend on each other. */
+/* Lane i of sum[u] = the scalar product of two rows: row i of the columns, and row u of `row`, whose rows are `stride`
+ * apart. The N sums are interleaved, because the additions of one sum depend on each other. */
 INLINE void dot_rows(const int D, const int N, const vector *column, int stride, const real *restrict row,
                      vector *sum) {
     UNROLL
@@ -227,12 +229,12 @@ INLINE vector dot_row(const int D, const vector *column, const real *restrict ro
     return sum;
 }
 
-/* The number of elements of decoding's cache of keys and values for `count` tokens. The cache has tiles of LANES
- * tokens: keys channel by channel [width][LANES], then values row by row [LANES][width]. */
+/* Returns the number of elements of a cache of keys and values for `count` tokens. A tile holds LANES tokens: first the
+ * keys as columns [width][LANES], then the values as rows [LANES][width]. */
 INLINE size_t tiled_elements(const int width, int count) { return 2 * (size_t)width * (size_t)round_up(count, LANES); }
 
-/* Copies rows of tokens [from, to) to the tiles; a token's value lies `width` elements, a multiple of LANES, after its
- * key. */
+/* Copies keys and values of tokens [from, to) to the tiles. Rows of `key` are `stride` apart and hold a token's key
+ * [width], then its value [width]. width: a multiple of LANES. */
 INLINE void put_in_tiles(const int width, int from, int to, int stride, const real *restrict key,
                          real *restrict tiles) {
     for (int j = from, next; j < to; j = next) {
@@ -252,9 +254,9 @@ INLINE void put_in_tiles(const int width, int from, int to, int stride, const re
     }
 }
 
-/* logits [H] = the products of one query with the LANES keys of a tile, for each of H heads of D channels; columns:
- * pointer to channel 0 of the first head in the tile; each channel has a vector. The loops equal the loops of dot_rows,
- * so that the compiler generates the same fused multiply-adds, and the results have the same bits. */
+/* logits[h] = the products of one query with the LANES keys of a tile, in head h of H heads with D channels.
+ * columns: pointer to the tile's column of channel 0 of head 0. The loops equal the loops of dot_rows, so that the
+ * compiler generates the same fused multiply-adds, and results have the same bits. */
 INLINE void dot_heads(const int D, const int H, const real *query, const real *restrict columns, vector *logits) {
     UNROLL
     for (int h = 0; h < H; h++) logits[h] = load(columns + h * D * LANES) * query[h * D];
@@ -265,7 +267,7 @@ INLINE void dot_heads(const int D, const int H, const real *query, const real *r
     }
 }
 
-/* rows [count][H] = the first `count` lanes of H columns, written in whole vectors; columns are overwritten. H: a power
+/* Writes the first `count` lanes of H columns to rows [count][H], in whole vectors; overwrites the columns. H: a power
  * of two, at most LANES. */
 INLINE void store_heads(const int H, int count, vector *columns, real *restrict rows) {
     columns_to_rows(H, columns);
@@ -274,9 +276,9 @@ INLINE void store_heads(const int H, int count, vector *columns, real *restrict 
         if (k * LANES < count * H) store(rows + k * LANES, columns[k]);
 }
 
-enum { SUM_TILE = 8 /* number of channels that are summed at a time: they fit in registers at every level */ };
+enum { SUM_TILE = 8 /* number of channels that are summed at a time; the sums fit in registers at every level */ };
 
-/* sum[d] = sum over rows of weight * channel d, for C <= SUM_TILE channels. */
+/* sum[d] = sum over j < count of weights[j] * rows[j][d], for d < C; C <= SUM_TILE. Rows are `stride` apart. */
 INLINE void weighted_channels(const int C, int count, const real *weights, int stride, const real *restrict rows,
                               vector *sum) {
     vector part[SUM_TILE];
@@ -291,7 +293,7 @@ INLINE void weighted_channels(const int C, int count, const real *weights, int s
     for (int d = 0; d < C; d++) sum[d] = part[d];
 }
 
-/* sum [D] = weighted sum of `count` rows of D channels, in the order of rows; weights [count][LANES]. */
+/* sum[D] = the weighted sum of `count` rows of D channels, in the order of rows; weights [count][LANES]. */
 INLINE void weighted_rows(const int D, int count, const real *weights, int stride, const real *restrict rows,
                           vector *sum) {
     const int whole = D / SUM_TILE * SUM_TILE;
@@ -299,7 +301,7 @@ INLINE void weighted_rows(const int D, int count, const real *weights, int strid
     if (D > whole) weighted_channels(D - whole, count, weights, stride, rows + whole, sum + whole);
 }
 
-/* rows[first + lane][j] = columns[j][lane] * factor[lane], for the rows below T, which have S elements each. */
+/* rows[first + lane][j] = columns[j][lane] * factor[lane], for rows below T. A row has S elements. */
 INLINE void write_rows(int T, int S, int first, const real *columns, vector factor, real *rows) {
     for (int i = 0; i < LANES && first + i < T; i++) {
         real *row = rows + (size_t)(first + i) * (size_t)S;

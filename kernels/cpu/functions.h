@@ -1,13 +1,15 @@
-/* Elementary functions of vectors, for score expressions and activations: no libm, so the bits are the same under every
- * libc.
+/* Elementary functions of vectors, for score expressions and activations. They use no libm, so results have the same
+ * bits with every libc.
  *
- * float: branch-free vector code, for the inner loop of attention. double: functions of longhand/math.h, lane by lane,
- * for gradient checks. NaN in any argument gives NaN; maximum (vector.h) is the exception. The comments below give the
- * errors of the float functions, measured over the range of float; the errors of the double functions are within 3 ulp
- * (pow_of: 4e-13 relative). A function ..._real returns lane 0 of the vector function, so scalar and vector results
- * have the same bits, except for constant arguments: the compiler computes these without fused multiply-adds.
+ * float: branch-free vector code, for the inner loop of attention. Comments give errors, measured over the range of
+ * float. Coefficients are minimax fits made for this file; comments give the polynomial's interval and error.
  *
- * Coefficients of float are minimax fits made for this file; comments give the polynomial's interval and error.
+ * double: functions of longhand/math.h, lane by lane, for gradient checks. Errors are within 3 ulp (pow_of: 4e-13
+ * relative).
+ *
+ * NaN in any argument gives NaN, except in maximum (vector.h). A function ..._real returns lane 0 of the vector
+ * function, so both have the same bits. Only constant arguments can give other bits: the compiler computes with them
+ * without fused multiply-adds.
  */
 #ifndef LONGHAND_KERNELS_FUNCTIONS_H
 #define LONGHAND_KERNELS_FUNCTIONS_H
@@ -39,9 +41,9 @@ INLINE vector floor_of(vector x) {
     return choose(size < whole, nearest - keep_where(nearest > x, broadcast(1)), x);
 }
 
-/* a - n floor(a / n), n > 0: exact for integers |a| < 2^23, n < 2^20. For these, a / n is an integer or at least 1 / n
- * below the next integer, and its rounding error is less than 1 / n. For other numbers, if a / n is close to an
- * integer, the result may lie at the wrong end of [0, n). */
+/* a - n floor(a / n), n > 0. Exact for integers |a| < 2^23, n < 2^20: their a / n is an integer or at least 1 / n below
+ * the next integer, and the rounding error is less than 1 / n. For other arguments with a / n close to an integer, the
+ * result may lie at the wrong end of [0, n). */
 INLINE vector mod_of(vector a, vector n) {
     vector rest = a - n * floor_of(a / n);
     return choose((rest < 0) | (rest >= n), broadcast(0), rest);
@@ -146,10 +148,10 @@ INLINE vector polynomial(const real *coefficient, int terms, vector x) {
     return sum;
 }
 
-/* exp(x), with x = k ln 2 + f, |f| <= ln 2 / 2: (exp(f) - 1 - f) / f^2 is a polynomial of degree 4, with an error of
- * 4e-9 relative to exp(f). Adding 0x1.8p23 rounds to an integer and leaves k in the low bits of the sum. The result is
- * 2^(k-1) times 2 exp(f), because 2^128 is no float; for k = -126 the computed 2^(k-1) is 0. Within 1.1 ulp; 0 below
- * -87 and infinity above 88.72. */
+/* exp(x) within 1.1 ulp; 0 below -87 and infinity above 88.72. x = k ln 2 + f, |f| <= ln 2 / 2.
+ *   (exp(f) - 1 - f) / f^2 is a polynomial of degree 4, with an error of 4e-9 relative to exp(f).
+ *   Adding 0x1.8p23 rounds to an integer and leaves k in the low bits of the sum.
+ *   The result is 2^(k-1) times 2 exp(f), because 2^128 is no float. For k = -126 the computed 2^(k-1) is 0. */
 INLINE vector exp_of(vector x) {
     const real coefficient[] = {0x1.6ac36cp-10f, 0x1.123da6p-7f, 0x1.555858p-5f, 0x1.55548cp-3f, 0x1.fffffcp-2f};
     const real round = 0x1.8p23f, ln2_high = 0x1.62e4p-1f, ln2_low = 0x1.7f7d1cp-20f, log2_e = 0x1.715476p0f;
@@ -161,8 +163,8 @@ INLINE vector exp_of(vector x) {
     return twice * (vector)(((bits)shifted << 23) + (126 << 23));
 }
 
-/* log(x), with x = 2^k (1 + f), 1 + f in [2/3, 4/3): (log(1 + f) - f + f^2 / 2) / f^3 is a polynomial of degree 7,
- * whose error is 6e-9 of log(1 + f). Within 1 ulp, also for subnormal arguments. */
+/* log(x) within 1 ulp, also for subnormal x. x = 2^k (1 + f), 1 + f in [2/3, 4/3).
+ *   (log(1 + f) - f + f^2 / 2) / f^3 is a polynomial of degree 7, with an error of 6e-9 relative to log(1 + f). */
 INLINE vector log_of(vector x) {
     const real coefficient[] = {-0x1.08055cp-3f, 0x1.1e66b0p-3f, -0x1.f31152p-4f, 0x1.1ed71ap-3f,
                                 -0x1.559dcap-3f, 0x1.99d028p-3f, -0x1.fffef0p-3f, 0x1.555506p-2f};
@@ -179,17 +181,19 @@ INLINE vector log_of(vector x) {
     return choose(ordinary, y, outside);
 }
 
-/* tanh(x). Below 0.6: (tanh x - x) / x^3 is a polynomial of degree 4 in x^2, whose error is 3e-9 of tanh x. Elsewhere:
- * 1 - 2 / (exp(2|x|) + 1), which is 1 from |x| = 10 on. Within 1.5 ulp. */
+/* tanh(x) within 1.5 ulp.
+ *   |x| < 0.6: (tanh x - x) / x^3 is a polynomial of degree 4 in x^2, with an error of 3e-9 relative to tanh x.
+ *   |x| >= 0.6: 1 - 2 / (exp(2|x|) + 1) with the sign of x, which is 1 or -1 from |x| = 10 on. */
 INLINE vector tanh_of(vector x) {
     const real coefficient[] = {-0x1.828776p-8f, 0x1.54c3c2p-6f, -0x1.b89abap-5f, 0x1.1109bep-3f, -0x1.55553ep-2f};
     vector size = abs_of(x), z = x * x, far_from_zero = 1 - 2 / (exp_of(2 * size) + 1);
     return with_sign_of(choose(size < 0.6f, polynomial(coefficient, 5, z) * z * size + size, far_from_zero), x);
 }
 
-/* Returns erf(x); *weight = exp(-x^2). For |x| < 1, (erf x - x) / x is a polynomial of degree 6 in x^2, whose error is
- * 6e-9 of erf x. For x in [1, 4], erf x = 1 - exp(-x^2) p, where p is a polynomial of degree 7 in x - 1.5; the error is
- * 2e-8 of erf x. */
+/* Returns erf(x); *weight = exp(-x^2).
+ *   |x| < 1: (erf x - x) / x is a polynomial of degree 6 in x^2, with an error of 6e-9 relative to erf x.
+ *   x >= 1: erf x = 1 - exp(-x^2) p, where p is a polynomial of degree 7 in x - 1.5. On [1, 4] the error is 2e-8
+ *   relative to erf x. */
 INLINE vector erf_and_weight(vector x, vector *weight) {
     const real near_zero[] = {0x1.499918p-14f, -0x1.a40a3ap-11f, 0x1.5408bap-8f, -0x1.b7f982p-6f,
                               0x1.ce2d00p-4f,  -0x1.81273ep-2f,  0x1.06eba8p-3f};
@@ -202,10 +206,11 @@ INLINE vector erf_and_weight(vector x, vector *weight) {
     return with_sign_of(choose(size < 1, polynomial(near_zero, 7, z) * size + size, 1 - rest), x);
 }
 
-/* sin(x + quarters pi/2), with x = n pi/2 + r, |r| <= pi/4; absolute error below 1e-7. The first two parts of pi/2 have
- * 8 and 7 bits, so their products with n and the differences are exact for |x| <= 2^17. On |r| <= 0.786,
- * (sin r - r) / r^3 is a polynomial of degree 2 in r^2, whose error is 4e-9 of sin r; (cos r - 1 + r^2 / 2) / r^4 is a
- * polynomial of degree 2 in r^2, whose error is 2e-10. */
+/* sin(x + quarters pi/2), with an absolute error below 1e-7. x = n pi/2 + r, |r| <= pi/4.
+ *   pi/2 = part1 + part2 + part3. part1 has 8 bits and part2 has 7 bits. So their products with n, and the differences,
+ *   are exact for |x| <= 2^17.
+ *   (sin r - r) / r^3 is a polynomial of degree 2 in r^2, with an error of 4e-9 relative to sin r for |r| <= 0.786.
+ *   (cos r - 1 + r^2 / 2) / r^4 is a polynomial of degree 2 in r^2, with an error of 2e-10 for |r| <= 0.786. */
 INLINE vector sine_after(vector x, int quarters) {
     const real round = 0x1.8p23f, part1 = 0x1.92p0f, part2 = 0x1.fcp-12f, part3 = -0x1.5777a6p-21f;
     const real sine[] = {-0x1.9951e8p-13f, 0x1.110774p-7f, -0x1.555546p-3f};
@@ -231,9 +236,9 @@ INLINE wide wide_choose(wide_bits mask, wide a, wide b) {
     return (wide)(((wide_bits)a & mask) | ((wide_bits)b & ~mask));
 }
 
-/* log2 of x >= 0, x not subnormal: x = 2^k m, m in [2/3, 4/3), log m = 2 atanh(s), s = (m - 1) / (m + 1). The
- * truncation error of the series is 1e-11. Read as a double, the bits exponent + two52 are 2^52 + k + 1023, and a
- * subtraction gives k. */
+/* log2(x) for x >= 0, x not subnormal. x = 2^k m, m in [2/3, 4/3).
+ *   exponent + two52, read as a double, is 2^52 + k + 1023.
+ *   log m = 2 atanh(s), s = (m - 1) / (m + 1). The truncation error of the series of atanh is 1e-11. */
 INLINE wide wide_log2(wide x) {
     const int64_t one = 0x3ff0000000000000, two_thirds = 0x3fe5555555555555, two52 = 0x4330000000000000;
     const double infinity = __builtin_inf();
@@ -249,7 +254,7 @@ INLINE wide wide_log2(wide x) {
     return wide_choose(x < infinity, y, x);
 }
 
-/* 2^y: y = k + f, |f| <= 1/2; Taylor's series of exp(f ln 2), with a truncation error of 2e-10. */
+/* 2^y = 2^k exp(f), y = k + f / ln 2, |f| <= ln 2 / 2. The truncation error of Taylor's series of exp is 2e-10. */
 INLINE wide wide_exp2(wide y) {
     const double round = 0x1.8p52, limit = 200; /* limit lies outside the range of float's exponents */
     const double coefficient[] = {1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1, 1};
@@ -302,8 +307,10 @@ INLINE vector erf_of(vector x) {
     return erf_and_weight(x, &weight);
 }
 
-/* a^b as C's pow computes it, except that the result is NaN for any NaN argument and for 1 or -1 to an infinite power,
- * and that a = -0 counts as 0. The float result is rounded from double. */
+/* a^b as C's pow computes it, with these differences:
+ *   The result is NaN for any NaN argument, and for 1 or -1 to an infinite power.
+ *   a = -0 counts as 0.
+ * The float result is rounded from double. */
 INLINE vector pow_of(vector a, vector b) {
     bits negative = a < 0, fraction = floor_of(b) != b, odd = (b - 2 * floor_of(b / 2)) == 1;
     vector size = power_of_size(a, b);

@@ -1,11 +1,14 @@
-/* Geometric attention of LANES queries at once, on rows of probabilities ("chances"), one row per key.
+/* Geometric attention of LANES queries at once. Query first + a is in lane a. Rows are [key][LANES].
  *
- * Query first + a is in lane a; rows are [key][LANES]. Each query tries its keys outwards on both sides, so the chance
- * to reach the keys of one side is a running product over rows, and the gradient a running sum. For a pair of query and
- * key this product is multiplied by the product over the keys of the other side that are nearer to the query. For each
- * lane the product of the other side lies in a different row; mirror_rows copies it to the key's row. Functions with
- * "among" in their names process the rows first .. first + LANES - 1, whose keys lie to the right of some queries and
- * to the left of others.
+ * A query tries its keys outwards on both sides. It reaches a key if no nearer key matches. It passes a key if it
+ * reaches the key and the key does not match. The chance (probability) to reach a key is the product of two chances:
+ *
+ *   nearer   to pass the nearer keys of the key's side: a running product over rows
+ *   across   to pass the nearer keys of the other side: the same running product, but in another row for each lane;
+ *            mirror_rows copies it to the key's row
+ *
+ * The backward pass uses running sums in the same way. Functions with "among" in their names process the rows
+ * first .. first + LANES - 1. Their keys lie to the right of some queries and to the left of others.
  */
 #ifndef LONGHAND_KERNELS_GEOMETRIC_H
 #define LONGHAND_KERNELS_GEOMETRIC_H
@@ -14,8 +17,8 @@
 
 /* ---- outwards: the chance that a query reaches a key ---- */
 
-/* Replaces N rows of logits, `step` rows apart, by the chances of a match; writes grad_factor and the chances of a miss
- * (compute_chances in chances.h). */
+/* Computes the chances of N rows that are `step` rows apart (compute_chances in chances.h). weights: on entry logits,
+ * on return the chances of a match. */
 INLINE void write_chances(const int N, const int step, real *weights, real *grad_factor, vector *miss) {
     vector x[SIDE_BY_SIDE], match[SIDE_BY_SIDE], factor[SIDE_BY_SIDE];
     UNROLL
@@ -40,9 +43,10 @@ INLINE vector pass_rows(const int N, const int step, vector chance, real *weight
     return chance;
 }
 
-/* Processes `count` keys on one side of all queries, from the nearest outwards (step 1 or -1). Replaces logits by
- * chances of a match, writes grad_factor, and writes to `remaining` the chance that a query passes the key, if only the
- * keys of this side count. chance: the chance that a query passes all nearer keys of this side. */
+/* Processes `count` keys on one side of all queries, from the nearest outwards (step 1 or -1).
+ *   chance     the chance that a query passes all nearer keys of this side
+ *   weights    on entry logits, on return the chances of a match
+ *   remaining  on return the chance that a query passes the key and all nearer keys of this side */
 INLINE void pass_side(int count, const int step, vector chance, real *weights, real *grad_factor, real *remaining) {
     int n = 0;
     for (; n + SIDE_BY_SIDE <= count; n += SIDE_BY_SIDE) {
@@ -55,8 +59,8 @@ INLINE void pass_side(int count, const int step, vector chance, real *weights, r
     }
 }
 
-/* Processes N rows for pass_among, from row b on: writes the chances of the queries that lie to the left of the
- * keys. */
+/* Processes rows b .. b + N - 1 for pass_among. The chance of a query changes only at keys to the right of the query.
+ * scratch: on return the chances of a miss. */
 INLINE vector pass_rows_among(const int N, int b, vector chance, real *weights, real *grad_factor, real *remaining,
                               real *scratch) {
     vector miss[SIDE_BY_SIDE];
@@ -70,8 +74,10 @@ INLINE vector pass_rows_among(const int N, int b, vector chance, real *weights, 
     return chance;
 }
 
-/* Processes the keys among the queries; row b is the key of the query in lane b, which does not match itself. right,
- * left: the chances after the outermost key on each side. scratch: workspace of `count` rows. */
+/* Does the work of pass_side for the keys among the queries. Row b is the key of the query in lane b. A query does not
+ * match its own key.
+ *   right, left  on return the chance that a query passes all these keys on its right, or on its left
+ *   scratch      workspace of `count` rows */
 INLINE void pass_among(int count, real *weights, real *grad_factor, real *remaining, real *scratch, vector *right,
                        vector *left) {
     int b = 0;
@@ -89,7 +95,7 @@ INLINE void pass_among(int count, real *weights, real *grad_factor, real *remain
 
 /* ---- the chances of the other side ---- */
 
-/* Lanes with the binary digit `bit` in their index come from b, other lanes from a. */
+/* Returns, for each lane i, lane i of b if i & bit is not 0, else lane i of a. */
 INLINE vector lanes_with_bit(vector a, vector b, const int bit) {
     bits source_lane;
     UNROLL
@@ -97,10 +103,10 @@ INLINE vector lanes_with_bit(vector a, vector b, const int bit) {
     return shuffle(a, b, source_lane);
 }
 
-enum { MIRROR_BLOCK = LANES / 2 }; /* rows per pass */
+enum { MIRROR_BLOCK = LANES / 2 }; /* number of rows that mirror_every_second writes at a time */
 
-/* Moves the lanes with the binary digit `bit` in their index to the row that is `bit` rows later. late: on entry the
- * lanes that the call before delayed, on return the lanes for the rows of the next call. */
+/* Moves each lane i with i & bit to the row that is `bit` rows later. late [bit]: on entry the last rows of the
+ * previous call, on return the last rows of this call. */
 INLINE void delay_lanes(const int bit, vector *x, vector *late) {
     vector y[MIRROR_BLOCK];
     UNROLL
@@ -116,9 +122,9 @@ INLINE void fill_rows(int from, int to, const real *row, real *rows) {
     for (int r = from; r < to; r++) store(rows + r * LANES, load(row));
 }
 
-/* Does the work of mirror_rows for every second row in [from, to). Lane `a` of row r has the same source row as lane 0
- * of row r - 2 a, because the source's index grows by 2 a. So x[u] first gets the source row of lane 0 in all lanes.
- * Then delay_lanes moves lane `a` to x[u + a], which is 2 a rows later. */
+/* Does the work of mirror_rows for every second row in [from, to). Lane a of row r and lane 0 of row r - 2 a have the
+ * same source row. So all lanes of x[u] are first loaded from the source row of lane 0. Then delay_lanes moves lane a
+ * to x[u + a], which is 2 a rows later. */
 INLINE void mirror_every_second(int first, int from, int to, int low, int high, const real *rows, real *mirrored) {
     const ptrdiff_t low_offset = low * LANES, high_offset = high * LANES;
     vector late[LANES - 1]; /* delayed rows of bit b start at b - 1 */
@@ -137,15 +143,14 @@ INLINE void mirror_every_second(int first, int from, int to, int low, int high, 
         if (LANES > 2) delay_lanes(2, x, late + 1);
         if (LANES > 4) delay_lanes(4, x, late + 3);
         if (LANES > 8) delay_lanes(8, x, late + 7);
-        if (r < from) continue;
+        if (r < from) continue; /* these passes only fill `late` */
         UNROLL
         for (int u = 0; u < MIRROR_BLOCK; u++) store(mirrored + (r + 2 * u) * LANES, x[u]);
     }
 }
 
-/* Writes mirrored[r] for r in [from, to): lane `a` comes from row 2 (first + a) - r, whose key is as far from query
- * first + a as key r, on the other side. Indices of source rows are clamped to [low, high]. Up to LANES - 1 more rows
- * are written. */
+/* Writes mirrored[r] for r in [from, to), and up to LANES - 1 more rows. The source row of lane a is 2 (first + a) - r,
+ * clamped to [low, high]. Its key and key r have the same distance to query first + a, on opposite sides. */
 NOINLINE void mirror_rows(int first, int from, int to, int low, int high, const real *rows, real *mirrored) {
     /* rows for which some lane is not clamped */
     int begin = 2 * first - high + 1, end = 2 * (first + LANES - 1) - low;
@@ -159,8 +164,7 @@ NOINLINE void mirror_rows(int first, int from, int to, int low, int high, const 
 
 /* ---- weights ---- */
 
-/* The chance that a query reaches a key, from the chances that it passes the nearer keys of both sides; 0 below
- * LEAST_CHANCE. */
+/* Returns the chance that a query reaches a key; 0 below LEAST_CHANCE. nearer, across: see the first comment. */
 INLINE vector reach_chance(vector nearer, vector across) {
     vector chance = nearer * across;
     return keep_where(~(chance < LEAST_CHANCE), chance);
@@ -178,8 +182,9 @@ INLINE vector weigh_rows(const int N, const real *nearer, const real *across, re
     return sum;
 }
 
-/* Replaces the chances of a match of keys [from, to), all on one side, by weights; returns the sum of the weights.
- * nearer, across: `remaining` and `mirrored`, shifted so that a key's row has the chances to pass the nearer keys. */
+/* Computes the weights of keys [from, to), all on one side; returns their sum.
+ *   nearer, across  `remaining` and `mirrored`, shifted so that row j has the arguments of reach_chance for key j
+ *   weights         on entry the chances of a match, on return weights */
 INLINE vector weigh_side(int from, int to, const real *nearer, const real *across, real *weights) {
     vector sum = {0};
     int j = from;
@@ -189,7 +194,7 @@ INLINE vector weigh_side(int from, int to, const real *nearer, const real *acros
     return sum;
 }
 
-/* Replaces the chances of a match of the keys among the queries by weights; returns the sum of the weights. */
+/* Does the work of weigh_side for the keys among the queries. */
 INLINE vector weigh_among(int count, const real *remaining, const real *mirrored, real *weights) {
     vector sum = {0};
     for (int b = 0; b < count; b++) {
@@ -203,9 +208,12 @@ INLINE vector weigh_among(int count, const real *remaining, const real *mirrored
     return sum;
 }
 
-/* Replaces logits [T][LANES] of the queries from `first` on by weights, which are not yet divided by their sum; returns
- * the sum. grad_factor is [T][LANES]. remaining, mirrored: pointers to row 0 of workspaces that also have one row
- * before row 0; after row T - 1 `remaining` has one more row, and `mirrored` has LANES more rows. */
+/* Computes the weights of all T keys for the queries from `first` on; returns their sum. Weights are not yet divided by
+ * the sum.
+ *   weights      [T][LANES]: on entry logits, on return weights
+ *   grad_factor  [T][LANES]: on return grad_factor of compute_chances
+ *   remaining    workspace from row 0 on, with one more row before row 0 and one more row after row T - 1
+ *   mirrored     workspace from row 0 on, with one more row before row 0 and LANES more rows after row T - 1 */
 INLINE vector weigh_outwards(int T, int first, real *weights, real *grad_factor, real *remaining, real *mirrored) {
     const int end = first + LANES < T ? first + LANES : T, offset = first * LANES;
     vector right, left;
@@ -246,7 +254,8 @@ INLINE vector sum_side(int count, const int step, const real *gains, real *sums)
     return sum;
 }
 
-/* Writes running sums over the keys among the queries. right, left: the sums over the keys beyond them on each side. */
+/* Writes running sums over the keys among the queries. right, left: the sums over all keys to the right of these keys,
+ * and to the left. */
 INLINE void sum_among(int count, vector right, vector left, const real *gains, real *sums) {
     for (int b = count - 1; b >= 0; b--) {
         right -= keep_where(lanes_before(b), load(gains + b * LANES));
@@ -258,15 +267,16 @@ INLINE void sum_among(int count, vector right, vector left, const real *gains, r
     }
 }
 
-/* The gradient of a pair's logit: (1 - P) * gain + P * minus_behind, where P is the chance of a match, and minus_behind
- * is the negated sum of the gains of the keys that the query tries later. grad_factor is 1 - P for a positive logit and
- * -P for a negative one. */
+/* Returns the gradient of a pair's logit: (1 - P) * gain + P * minus_behind, where P is the chance of a match.
+ *   grad_factor   1 - P for a positive logit, -P for a negative logit
+ *   minus_behind  the negated sum of the gains of all keys that the query tries later */
 INLINE vector compute_dlogit(vector grad_factor, vector gain, vector minus_behind) {
     return choose_by_sign(grad_factor, gain, minus_behind) + grad_factor * (gain - minus_behind);
 }
 
-/* Replaces the gains of keys [from, to), all on one side, by gradients of logits; returns the sum of the gradients.
- * farther, across: `sums` and `mirrored`, shifted so that a key's row has the sums over the keys after it. */
+/* Computes the gradients of the logits of keys [from, to), all on one side; returns their sum.
+ *   farther, across  `sums` and `mirrored`, shifted so that minus_behind of key j is the sum of both rows j
+ *   dlogits          on entry gains, on return gradients of logits */
 INLINE vector write_side_dlogits(int from, int to, const real *farther, const real *across, const real *grad_factor,
                                  real *dlogits) {
     vector sum = {0};
@@ -279,7 +289,7 @@ INLINE vector write_side_dlogits(int from, int to, const real *farther, const re
     return sum;
 }
 
-/* Replaces gains of the keys among the queries by gradients of logits; adds the gradients to the sums of both sides. */
+/* Does the work of write_side_dlogits for the keys among the queries; adds the gradients to the sums of both sides. */
 INLINE void write_among_dlogits(int count, const real *sums, const real *mirrored, const real *grad_factor,
                                 real *dlogits, vector *right, vector *left) {
     for (int b = 0; b < count; b++) {
@@ -293,9 +303,10 @@ INLINE void write_among_dlogits(int count, const real *sums, const real *mirrore
     }
 }
 
-/* Replaces gains [T][LANES], each a weight times its gradient, by gradients of logits; right, left: the sums of the
- * gradients on each side. The gradient of a logit with match P is (1 - P) * gain - P * (sum of the gains of keys that
- * are tried later). sums, mirrored: workspaces of the sizes of remaining and mirrored in weigh_outwards. */
+/* Computes the gradients of the logits of all T keys.
+ *   dlogits         [T][LANES]: on entry gains, on return gradients of logits
+ *   sums, mirrored  workspaces of the sizes of remaining and mirrored in weigh_outwards
+ *   right, left     on return the sums of the gradients on each side */
 INLINE void write_dlogits(int T, int first, const real *grad_factor, real *dlogits, real *sums, real *mirrored,
                           vector *right, vector *left) {
     const int end = first + LANES < T ? first + LANES : T, offset = first * LANES;
@@ -311,10 +322,10 @@ INLINE void write_dlogits(int T, int first, const real *grad_factor, real *dlogi
                         left);
 }
 
-/* gains [T][LANES] = weights times their gradients. The gradient of a weight is the product of g with the key's row of
- * `value`, minus `mean`. g: the gradients of the outputs of LANES queries, D channels, divided by the outputs'
- * divisor. mean: if the divisor is the sum of the weights, the weighted mean of the products with g, else 0. Rows of
- * `value` are `stride` apart. */
+/* gains [T][LANES] = weight * (product - mean), where product is the scalar product of g and the key's row of `value`.
+ *   g      gradients of the outputs of LANES queries, D channels, divided by the divisor of the outputs
+ *   mean   the weighted mean of the products if the divisor is the sum of the weights, else 0
+ *   value  rows that are `stride` apart */
 INLINE void write_gains(const int D, const int stride, int T, const vector *g, vector mean, const real *restrict value,
                         const real *restrict weights, real *restrict gains) {
     int j = 0;

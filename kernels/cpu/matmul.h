@@ -1,11 +1,13 @@
-/* Matrix products, sums of columns and transposes; every call is compiled for its constant K and N.
+/* Matrix products, sums of columns and transposes. Every call is compiled for its constant K and N, multiples of 16.
  *
- * Rows are tokens, row-major, without gaps. Row counts are rounded up to TILE_ROWS: buffers hold this number of rows,
- * and results in extra rows are never used. A tile keeps TILE_ROWS x `columns` accumulators, a row of weights and one
- * broadcast activation in registers. A gradient of weights keeps OUTER_ROWS x OUTER_COLUMNS accumulators and
- * OUTER_COLUMNS factors. tuned.h defines TILE_ROWS, TILE_COLUMNS, OUTER_ROWS and OUTER_COLUMNS. TILE_COLUMNS,
- * OUTER_COLUMNS and `columns` are numbers of vectors. A sum runs over k, or over rows, in order, whatever the sizes of
- * tiles. K and N are multiples of 16, and OUTER_ROWS divides 16. Reference: lh_ref_matmul.
+ * Matrices are row-major, without gaps. Rows of activations are tokens. Buffers of activations hold a multiple of
+ * TILE_ROWS rows; results in extra rows are never used. A sum runs over k, or over rows, in order, whatever the sizes
+ * of tiles. Reference: lh_ref_matmul.
+ *
+ * tuned.h defines the sizes of tiles, whose sums are kept in registers:
+ *   TILE_ROWS, TILE_COLUMNS    rows of a tile of a product, and its largest number of vectors per row
+ *   OUTER_ROWS, OUTER_COLUMNS  the same for a tile of a gradient of weights; OUTER_ROWS divides 16
+ * Parameters and locals `columns` count vectors per row, too.
  */
 #ifndef LONGHAND_KERNELS_MATMUL_H
 #define LONGHAND_KERNELS_MATMUL_H
@@ -26,7 +28,7 @@ enum finish {
 
 enum {
     NARROW = 160,             /* a gradient [K][N] remains in the caches if K or N is at most this number */
-    SLICE_BYTES = 128 * 1024, /* part of a panel that is read for every tile; two parts fit in a second-level cache */
+    SLICE_BYTES = 128 * 1024, /* maximum size of a slice, a part of a panel; two slices fit in a second-level cache */
     GRADIENT_ROWS = 168,      /* wide_weight_grad: largest number of rows whose products are summed in registers */
     GRADIENT_DEPTH = 256      /* wide_weight_grad: number of columns of a that are copied at once */
 };
@@ -42,8 +44,8 @@ INLINE int widest_divisor(int vectors, int most) {
 /* The number of adjacent columns of w that a tile of a product reads. */
 INLINE int panel_width(const int N) { return widest_divisor(N / LANES, TILE_COLUMNS) * LANES; }
 
-/* panels = w[K][N], panel_width(N) columns at a time, each panel [K][width] without gaps. So a tile reads memory in
- * order; the rows of w lie about a kilobyte apart and would share few cache sets. */
+/* Copies w [K][N] to panels of panel_width(N) columns, one panel [K][width] after another. So a tile reads memory in
+ * order. The rows of w lie about a kilobyte apart and would compete for few cache sets. */
 INLINE void pack_weights(const int K, const int N, const real *restrict w, real *restrict panels) {
     const int width = panel_width(N);
     for (int n = 0; n < N; n += width)
@@ -60,8 +62,7 @@ INLINE void pack_transposed(const int K, const int N, const real *restrict w, re
                 for (int i = 0; i < 8; i++) panels[(k * N) + (n + i) * width + j] = w[(k + j) * N + n + i];
 }
 
-/* Initialises the sums of a tile [TILE_ROWS][columns]; other: the operand of `finish`, from the tile's first element
- * on. */
+/* Initialises the sums of a tile [TILE_ROWS][columns]. other: the tile's first operand of `finish`. */
 INLINE void begin_tile(const int columns, const int N, const enum finish finish, const real *other,
                        vector sum[TILE_ROWS][TILE_COLUMNS]) {
     UNROLL
@@ -90,9 +91,11 @@ INLINE void end_tile(const int columns, const int N, const enum finish finish, c
     }
 }
 
-/* Adds the products of a slice, `depth` elements along K, for all rows. y has the sums of the slices before; `last`:
- * the sums are complete, and `finish` is applied. a, y, other: pointers to the first row. Each tile prefetches an equal
- * part of the next slice. */
+/* Adds the products with one slice of a panel to all rows of y. Each tile prefetches an equal part of the next slice.
+ *   depth        number of rows of the slice
+ *   a, y, other  pointers to the first row
+ *   first        whether y has no sums yet
+ *   last         whether the sums are complete, so that `finish` is applied */
 INLINE void multiply_slice(int rows, const int K, const int N, int depth, const real *restrict a,
                            const real *restrict slice, real *y, const enum finish finish, const real *other, bool first,
                            bool last) {
@@ -166,8 +169,7 @@ INLINE void pack_factors(int rows, const int K, int depth, const real *restrict 
         }
 }
 
-/* Adds packed^T dy to the first `columns` vectors of each row of dw[depth][N]; packed comes from pack_factors. Only the
- * first `columns` vectors of each row of dy[rows][N] are used, and they are copied before. */
+/* dw[depth][N] += packed^T dy[rows][N], only in the first `columns` vectors of each row. packed: from pack_factors. */
 INLINE void packed_gradient(int rows, const int columns, int depth, const real *restrict packed, const int N,
                             const real *restrict dy, real *restrict dw) {
     real copy[GRADIENT_ROWS * OUTER_COLUMNS * LANES] __attribute__((aligned(64)));
@@ -181,7 +183,7 @@ INLINE void packed_gradient(int rows, const int columns, int depth, const real *
 }
 
 /* matmul_weight_grad for wide K and N, and at most GRADIENT_ROWS rows. Both factors are copied, because their rows
- * would share few cache sets. The copies take at most 240 KB of stack (double: 410 KB). */
+ * would compete for few cache sets. The copies take at most 240 KB of stack (double: 410 KB). */
 INLINE void wide_weight_grad(int rows, const int K, const int N, const real *restrict a, const real *restrict dy,
                              real *restrict dw) {
     real packed[GRADIENT_ROWS * GRADIENT_DEPTH] __attribute__((aligned(64)));
@@ -196,8 +198,8 @@ INLINE void wide_weight_grad(int rows, const int K, const int N, const real *res
     }
 }
 
-/* y[rows][N] = finish(a[rows][K] w[K][N]); panels from pack_weights(w) or pack_transposed(w^T). With FINISH_ADD other
- * may be y, so that y += a w: a tile reads its part of other before it stores. */
+/* y[rows][N] = finish(a[rows][K] w[K][N]). panels: from pack_weights(w) or pack_transposed(w^T). With FINISH_ADD other
+ * may be y, for y += a w. */
 INLINE void matmul(int rows, const int K, const int N, const real *restrict a, const real *restrict panels, real *y,
                    const enum finish finish, const real *other) {
     LH_TIMED(LH_PART_PRODUCTS);
@@ -209,12 +211,14 @@ INLINE void matmul(int rows, const int K, const int N, const real *restrict a, c
     }
 }
 
-enum outer { OUTER_STORE, OUTER_ADD }; /* whether outer_sums stores its sums in dw or adds them to dw */
+enum outer { OUTER_STORE, OUTER_ADD };
 
-/* dw[K][N] = (OUTER_STORE) or += (OUTER_ADD) a[rows][K]^T dy[rows][N]; rows of a are `stride` apart, and TILE, a
- * divisor of K, is the number of rows of dw per tile. No rows beyond `rows` are read. Sums run over rows in order and
- * are then stored or added. With PREFETCH_GRADIENTS, cache lines of dw are prefetched before the rows are summed,
- * because dw may no longer be in the caches. */
+/* OUTER_STORE: dw[K][N] = a[rows][K]^T dy[rows][N].
+ * OUTER_ADD: dw[K][N] += a[rows][K]^T dy[rows][N].
+ *   TILE    number of rows of dw per tile, a divisor of K
+ *   stride  distance between rows of a
+ * No rows beyond `rows` are read. Sums run over rows in order and are then stored or added. With PREFETCH_GRADIENTS,
+ * OUTER_ADD prefetches a tile of dw before its sums, because dw may no longer be in the caches. */
 INLINE void outer_sums(int rows, const int TILE, int K, int stride, const int N, const real *restrict a,
                        const real *restrict dy, real *restrict dw, const enum outer outer) {
     const int columns = widest_divisor(N / LANES, OUTER_COLUMNS);

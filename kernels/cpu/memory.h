@@ -1,12 +1,15 @@
-/* Steps of recurrent networks with a memory, a stack or a tape, forward and backward, for `rows` sequences at once. A
- * step computes the state as a simple RNN does (recurrence.h), except that the sums also contain the product of the
- * memory's first cell with a weight. Then the step changes the memory by values that are linear in the state.
+/* Steps of recurrent networks with a memory, forward and backward, for `rows` sequences at once. The memory is a stack
+ * or a tape of cells. A cell has CELL_WIDTH numbers, a power of two (config.h).
  *
- * Cells have CELL_WIDTH numbers, a power of two that config.h defines. The product of a step's state with a weight has
- * M columns: first the N sums of the next step, then the heads (the value to write, or its first layer, and the logits
- * of the actions). Arrays are row-major, without gaps unless a comment gives the distance between rows ("M apart": M
- * elements from one row to the next); N and M are constants in every call. Source: Deletang et al. 2023,
- * "Neural Networks and the Chomsky Hierarchy", and their code. Reference: lh_ref_memory.
+ * A step computes its state as a simple RNN does (recurrence.h), but its sums also contain the product of the memory's
+ * first cell with a weight. Then the step multiplies the state by another weight. The product has M columns:
+ *   first N columns  terms of the next step's sums
+ *   other columns    the heads: the value to write, or its first layer, and the logits of the actions
+ * The written value and the actions change the memory.
+ *
+ * Arrays are row-major, without gaps unless a comment gives the distance between rows ("M apart": M elements from one
+ * row to the next). N and M are constants in every call. Source: Deletang et al. 2023, "Neural Networks and the Chomsky
+ * Hierarchy", and their code. Reference: lh_ref_memory.
  */
 #ifndef LONGHAND_KERNELS_MEMORY_H
 #define LONGHAND_KERNELS_MEMORY_H
@@ -94,8 +97,8 @@ INLINE void choose_actions_grad(const int count, const real *d, real *actions) {
 
 enum { STACK_ACTIONS = 3 }; /* push, pop, keep */
 
-/* The number of cells of a stack before step t (counted from 0) that this step or a later one can read. A step fills
- * one more cell, up to the stack's capacity, and each of the length - t steps from t on can pop one cell. */
+/* Returns the number of cells of a stack that step t (counted from 0) or a later step can read. The steps before t fill
+ * at most t cells. Each of the length - t steps from t on can pop one cell. */
 INLINE int count_stack_cells(int t, int length, int capacity) {
     int cells = t < length - t ? t : length - t;
     return cells < capacity ? cells : capacity;
@@ -113,8 +116,10 @@ INLINE int count_stack_numbers(int length, int capacity) {
  *                  same array
  *   count          the number of cells of a stack that are computed; two empty cells follow
  *   read           [rows][CELL_WIDTH]: the top cells after the step
- * A cell becomes the mean of three cells, weighted by the probabilities of the actions: push moves cell m - 1 (for the
- * top, the pushed cell) to cell m, pop moves cell m + 1 to cell m, keep leaves cell m. */
+ * A cell becomes the mean of three cells, weighted by the probabilities of the actions:
+ *   push   the cell above it (for the top: the pushed cell)
+ *   pop    the cell below it
+ *   keep   the cell itself */
 INLINE void stack_step(int rows, const int M, int count, int size, const real *bias, const real *before,
                        real *restrict heads, real *after, real *restrict read) {
     for (int m = 0; m < rows; m++, heads += M, before += size, after += size, read += CELL_WIDTH) {
@@ -135,9 +140,11 @@ INLINE void stack_step(int rows, const int M, int count, int size, const real *b
     }
 }
 
-/* heads: on entry the values that stack_step wrote, on return the gradients of the product's columns. dstack [rows],
- * `size` apart: on entry the gradients of the stack after the step, 0 beyond its cells, on return the gradients of the
- * stack before the step. count: the larger number of cells of these two stacks. */
+/* The gradients of stack_step.
+ *   heads   on entry the values that stack_step wrote, on return the gradients of the product's columns
+ *   dstack  [rows], `size` apart: on entry the gradients of the stack after the step, 0 beyond its cells; on return the
+ *           gradients of the stack before the step
+ *   count   the larger number of cells of these two stacks */
 INLINE void stack_step_grad(int rows, const int M, int count, int size, const real *before, real *restrict heads,
                             real *restrict dstack) {
     for (int m = 0; m < rows; m++, heads += M, before += size, dstack += size) {
@@ -165,9 +172,8 @@ INLINE void stack_step_grad(int rows, const int M, int count, int size, const re
 
 enum { TAPE_ACTIONS = 5 }; /* stay, left, right, jump left, jump right */
 
-/* Writes to source[] the indices of the cells that the moves of a circular tape bring to cell i; jump: the distance of
- * a jump, below `cells`. Returns the number of cells, from cell i on, before the source of some move wraps around to
- * cell 0. */
+/* Finds the cell that each move of a circular tape brings to cell i. jump: the distance of a jump, below `cells`.
+ * Returns n: move k brings cells source[k] .. source[k] + n - 1 to cells i .. i + n - 1, without wrapping around. */
 INLINE int find_sources(int cells, int jump, int i, int source[TAPE_ACTIONS]) {
     const int distance[TAPE_ACTIONS] = {0, 1, cells - 1, jump, cells - jump};
     int farthest = 0;
@@ -215,8 +221,7 @@ INLINE void rectify_head(int rows, const int M, const int H, const real *bias, c
         for (int n = 0; n < H; n += LANES) store(hidden + n, maximum(load(head + n) + load(bias + n), broadcast(0)));
 }
 
-/* Copies the gradients of rectified heads [rows][H] to the gradients of the product's columns, whose rows are M
- * apart. */
+/* Copies dhidden [rows][H] to dhead, whose rows are M apart. */
 INLINE void copy_head_grad(int rows, const int M, const int H, const real *dhidden, real *dhead) {
     for (int m = 0; m < rows; m++, dhidden += H, dhead += M)
         for (int n = 0; n < H; n += LANES) store(dhead + n, load(dhidden + n));
