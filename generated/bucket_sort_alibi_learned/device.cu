@@ -419,23 +419,21 @@ typedef enum finish {
     FINISH_BY_HEAD    /* written as [head][row][channel], heads of `stride` rows */
 } finish;
 
-/* Products of matrices in global memory by one block, tile by tile. Slabs, parts of the two matrices, are staged in
- * shared memory, and the next slabs are prefetched into registers while the staged ones are multiplied. If there
- * are many rows, tiles are tall, because a warp then reads less for each product. Warps that compute no results also
- * stage slabs. Summands are added in the order of k, the summed index, for any number of rows. Reference:
- * lh_ref_matmul. */
+/* Products of matrices in global memory by one block, tile by tile. All warps stage slabs (slab.cu) in shared memory.
+ * While the block multiplies these slabs, it prefetches the next slabs into registers. With many rows, tiles are tall:
+ * a warp then reads less for each product. Summands are added in the order of k, the summed index, for any number of
+ * rows. Reference: lh_ref_matmul. */
 
 enum {
-    STAGE = SLAB * TILE,            /* elements of a slab */
+    STAGE = SLAB * TILE,            /* elements of a slab: SLAB rows, TILE columns */
     BUFFER = (TALLEST + 1) * STAGE, /* up to TALLEST slabs of one operand, and one slab of the other */
     STAGING = 2 * BUFFER,           /* reals of shared memory */
     SHORT_ROWS = TILE + TILE / 2,   /* up to this number of rows, tiles of one slab are faster */
-    FLAT_ROWS = 32                  /* up to this number of rows, tiles have one slab of rows and two of columns, so
-                                     * that fewer warps are idle */
+    FLAT_ROWS = 32                  /* up to this number of rows, tiles are flat: fewer warps are idle */
 };
 
-/* Prefetches a thread's part of the slab that begins at element (k, m) of x. Elements whose k is not below K, or
- * whose m is not below M, are 0. A warp reads whole cache lines. */
+/* Prefetches a thread's part of the slab that begins at element (k, m) of x. Elements beyond K or M are 0. A warp
+ * reads whole cache lines. */
 INLINE void fetch(const order along, const real *x, int stride, int k, int m, int K, int M, quad part[2]) {
 #pragma unroll
     for (int u = 0; u < 2; u++) {
@@ -468,7 +466,7 @@ INLINE pair load_pair(const real *x) {
     return *(const pair *)x;
 }
 
-/* Writes a thread's part, four rows of two pairs, of the 32 x 16 results that begin at row and column. All elements of
+/* Writes a thread's four rows of two pairs. row, column: the first of the warp's 32 x 16 results. All elements of
  * `extra` are loaded before the first result is written. */
 INLINE void write_results(const finish epilogue, int row, int column, int rows, int columns, const real sum[16],
                           const real *extra, real *out, int stride) {
@@ -503,9 +501,8 @@ INLINE void write_results(const finish epilogue, int row, int column, int rows, 
     }
 }
 
-/* `product` in tiles of `height` by `width` slabs. A warp computes 32 rows and 16 * height columns: in a taller tile
- * fewer warps lie side by side, so each of them computes more columns. If `width` is 2, all warps lie side by side, so
- * only the first FLAT_ROWS rows of a tile have results. */
+/* `product` in tiles of `height` by `width` slabs. A warp computes 32 rows and 16 * height columns. If `width` is 2,
+ * all warps compute the same rows, so only the first FLAT_ROWS rows of a tile have results. */
 INLINE void product_tiles(const int height, const int width, int rows, int columns, int K, const order along_a,
                           const real *a, int stride_a, const order along_b, const real *b, int stride_b,
                           const finish epilogue, const real *extra, real *out, int stride) {
@@ -573,8 +570,8 @@ INLINE void product(int rows, int columns, int K, const order along_a, const rea
         product_tiles(1, 1, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, epilogue, extra, out, stride);
 }
 
-/* Sums over rows by a block. Each of `columns` adjacent threads has one column. Threads with the same column divide its
- * rows among them, and their sums are added in the order of threads. */
+/* Sums over rows by a block. Thread i has column i % columns. Threads with the same column divide the rows among them.
+ * The sums of these threads are added in the order of threads. */
 
 enum {
     SPAN = WIDTH < THREADS ? WIDTH : THREADS, /* columns that a block sums at a time, for rows of WIDTH columns */
@@ -585,16 +582,15 @@ enum {
 INLINE int first_row(const int columns) { return (int)threadIdx.x / columns; }
 INLINE int row_step(const int columns) { return (THREADS - 1 - (int)threadIdx.x % columns) / columns + 1; }
 
-/* Loads the rows `row`, `row + step`, ... of a column, whose rows are `stride` elements apart. A row whose index is
- * not below `rows` is loaded as 0. */
+/* Loads the rows row, row + step, ... of a column, with 0 for rows beyond `rows`. Rows are `stride` elements apart. */
 INLINE void fetch_rows(const real *a, int row, int step, int rows, int stride, real part[SUMMANDS]) {
     assume_global(a);
 #pragma unroll
     for (int u = 0; u < SUMMANDS; u++) part[u] = row + u * step < rows ? a[(row + u * step) * stride] : 0;
 }
 
-/* The sum of the parts of all threads with the same column; only the first of these threads gets the sum. All
- * threads of the block call this function. */
+/* Adds the parts of all threads with the same column. Returns the sum to the first of these threads, and 0 to the
+ * others. All threads of the block call this function. */
 INLINE real add_parts(real part, const int columns) {
     real *partials = staging();
     __syncthreads();
@@ -972,14 +968,13 @@ NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, 
  * Source: Kingma and Ba 2015, algorithm 1; epsilon outside the root, as in optax. Reference: lh_ref_adam_update. */
 
 /* Pieces, and the sums over them that every optimiser needs. A piece is PIECE adjacent elements of the parameter
- * vector, or of a gradient or moment, and each thread of a block has PIECE_PART of them, in quads. Gradients of shards
- * are added as `real`, in the order of shards; squares are added in double, in an order that depends only on
- * THREADS. */
+ * vector, a gradient or a moment. Each thread of a block has some quads of a piece. Gradients of shards are added as
+ * `real`, in the order of shards. Squares are added in double; the order depends only on THREADS. */
 
 static_assert(LH_CUDA_PIECE % (4 * THREADS) == 0, "a thread has whole quads of a piece");
 enum {
     PIECE = LH_CUDA_PIECE,
-    PIECE_PART = PIECE / THREADS,       /* elements of a thread, in quads */
+    PIECE_PART = PIECE / THREADS,       /* elements of a piece that a thread has */
     PIECES = PARAMETER_STORAGE / PIECE, /* pieces of the parameter vector */
     CHUNK_PIECES = 4096 / PIECE         /* pieces of a chunk of LH_CHUNK elements */
 };
@@ -1006,8 +1001,8 @@ INLINE void store_piece(const real part[PIECE_PART], real *x) {
     }
 }
 
-/* total[e] = the sum of element e of all `shards` parts, in the order of shards, for e < count. Successive parts are
- * `stride` bytes apart. A thread computes the quads with the indices first, first + step, ... */
+/* total[e] = the sum of element e over all shards, in the order of shards, for e < count. `parts` has one part for each
+ * shard; parts are `stride` bytes apart. A thread computes the quads with the indices first, first + step, ... */
 INLINE void fold(int shards, const char *parts, long long stride, int first, int step, int count, real *total) {
     assume_global(parts);
     assume_global(total);
@@ -1023,7 +1018,7 @@ INLINE void fold(int shards, const char *parts, long long stride, int first, int
     }
 }
 
-/* The sum of squares of a piece; every thread of the block gets the sum. */
+/* Returns the sum of squares of a piece to every thread of the block. */
 INLINE double piece_squares(const real *x) {
     real part[PIECE_PART];
     double sum = 0;

@@ -1,12 +1,11 @@
 /* Pieces, and the sums over them that every optimiser needs. A piece is PIECE adjacent elements of the parameter
- * vector, or of a gradient or moment, and each thread of a block has PIECE_PART of them, in quads. Gradients of shards
- * are added as `real`, in the order of shards; squares are added in double, in an order that depends only on
- * THREADS. */
+ * vector, a gradient or a moment. Each thread of a block has some quads of a piece. Gradients of shards are added as
+ * `real`, in the order of shards. Squares are added in double; the order depends only on THREADS. */
 
 static_assert(LH_CUDA_PIECE % (4 * THREADS) == 0, "a thread has whole quads of a piece");
 enum {
     PIECE = LH_CUDA_PIECE,
-    PIECE_PART = PIECE / THREADS,       /* elements of a thread, in quads */
+    PIECE_PART = PIECE / THREADS,       /* elements of a piece that a thread has */
     PIECES = PARAMETER_STORAGE / PIECE, /* pieces of the parameter vector */
     CHUNK_PIECES = 4096 / PIECE         /* pieces of a chunk of LH_CHUNK elements */
 };
@@ -33,8 +32,8 @@ INLINE void store_piece(const real part[PIECE_PART], real *x) {
     }
 }
 
-/* total[e] = the sum of element e of all `shards` parts, in the order of shards, for e < count. Successive parts are
- * `stride` bytes apart. A thread computes the quads with the indices first, first + step, ... */
+/* total[e] = the sum of element e over all shards, in the order of shards, for e < count. `parts` has one part for each
+ * shard; parts are `stride` bytes apart. A thread computes the quads with the indices first, first + step, ... */
 INLINE void fold(int shards, const char *parts, long long stride, int first, int step, int count, real *total) {
     assume_global(parts);
     assume_global(total);
@@ -50,7 +49,7 @@ INLINE void fold(int shards, const char *parts, long long stride, int first, int
     }
 }
 
-/* The sum of squares of a piece; every thread of the block gets the sum. */
+/* Returns the sum of squares of a piece to every thread of the block. */
 INLINE double piece_squares(const real *x) {
     real part[PIECE_PART];
     double sum = 0;

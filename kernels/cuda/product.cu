@@ -1,20 +1,18 @@
-/* Products of matrices in global memory by one block, tile by tile. Slabs, parts of the two matrices, are staged in
- * shared memory, and the next slabs are prefetched into registers while the staged ones are multiplied. If there
- * are many rows, tiles are tall, because a warp then reads less for each product. Warps that compute no results also
- * stage slabs. Summands are added in the order of k, the summed index, for any number of rows. Reference:
- * lh_ref_matmul. */
+/* Products of matrices in global memory by one block, tile by tile. All warps stage slabs (slab.cu) in shared memory.
+ * While the block multiplies these slabs, it prefetches the next slabs into registers. With many rows, tiles are tall:
+ * a warp then reads less for each product. Summands are added in the order of k, the summed index, for any number of
+ * rows. Reference: lh_ref_matmul. */
 
 enum {
-    STAGE = SLAB * TILE,            /* elements of a slab */
+    STAGE = SLAB * TILE,            /* elements of a slab: SLAB rows, TILE columns */
     BUFFER = (TALLEST + 1) * STAGE, /* up to TALLEST slabs of one operand, and one slab of the other */
     STAGING = 2 * BUFFER,           /* reals of shared memory */
     SHORT_ROWS = TILE + TILE / 2,   /* up to this number of rows, tiles of one slab are faster */
-    FLAT_ROWS = 32                  /* up to this number of rows, tiles have one slab of rows and two of columns, so
-                                     * that fewer warps are idle */
+    FLAT_ROWS = 32                  /* up to this number of rows, tiles are flat: fewer warps are idle */
 };
 
-/* Prefetches a thread's part of the slab that begins at element (k, m) of x. Elements whose k is not below K, or
- * whose m is not below M, are 0. A warp reads whole cache lines. */
+/* Prefetches a thread's part of the slab that begins at element (k, m) of x. Elements beyond K or M are 0. A warp
+ * reads whole cache lines. */
 INLINE void fetch(const order along, const real *x, int stride, int k, int m, int K, int M, quad part[2]) {
 #pragma unroll
     for (int u = 0; u < 2; u++) {
@@ -47,7 +45,7 @@ INLINE pair load_pair(const real *x) {
     return *(const pair *)x;
 }
 
-/* Writes a thread's part, four rows of two pairs, of the 32 x 16 results that begin at row and column. All elements of
+/* Writes a thread's four rows of two pairs. row, column: the first of the warp's 32 x 16 results. All elements of
  * `extra` are loaded before the first result is written. */
 INLINE void write_results(const finish epilogue, int row, int column, int rows, int columns, const real sum[16],
                           const real *extra, real *out, int stride) {
@@ -82,9 +80,8 @@ INLINE void write_results(const finish epilogue, int row, int column, int rows, 
     }
 }
 
-/* `product` in tiles of `height` by `width` slabs. A warp computes 32 rows and 16 * height columns: in a taller tile
- * fewer warps lie side by side, so each of them computes more columns. If `width` is 2, all warps lie side by side, so
- * only the first FLAT_ROWS rows of a tile have results. */
+/* `product` in tiles of `height` by `width` slabs. A warp computes 32 rows and 16 * height columns. If `width` is 2,
+ * all warps compute the same rows, so only the first FLAT_ROWS rows of a tile have results. */
 INLINE void product_tiles(const int height, const int width, int rows, int columns, int K, const order along_a,
                           const real *a, int stride_a, const order along_b, const real *b, int stride_b,
                           const finish epilogue, const real *extra, real *out, int stride) {

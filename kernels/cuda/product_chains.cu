@@ -40,8 +40,8 @@ INLINE void store_hidden(const real value[PART_TILES][4], int row, int rows, int
     }
 }
 
-/* Loads into `value` a warp's part of x[rows][channels], which begins at `row` and `channel`. In place of missing
- * rows and columns, lanes read the last row or columns; results that depend on them are not written. */
+/* Loads a warp's part of x[rows][channels], from `row` and `channel` on. In place of missing rows or columns, lanes
+ * read the last ones; results of missing rows and columns are not written. */
 INLINE void load_hidden(const real *x, int row, int rows, int channel, const int channels, const int stride,
                         real value[PART_TILES][4]) {
     assume_global(x);
@@ -72,19 +72,17 @@ INLINE void load_blocks(const real *x, int row, int rows, int channel, const int
     }
 }
 
-/* hidden_index: the index in shared memory of quad q of a row of hidden values. chain_sums_index: the index of quad q
- * of a row of a warp's sums. Quads are permuted, so that lanes that access quads together use all banks. */
+/* The index of quad q in a row: hidden_index for hidden values, chain_sums_index for a warp's sums. Quads are permuted,
+ * so that the lanes of a warp use all banks. */
 INLINE int hidden_index(int row, int q) { return row * CHAIN_CHANNELS + 4 * (q ^ (row & 6) ^ (row & 1) << 2); }
 INLINE int chain_sums_index(int row, int q) { return row * TILE + 4 * (q ^ (row & 6)); }
 
-/* Writes a warp's hidden values to shared memory, as an operand of the second product; `operand` is the index of
- * this operand. stores: also writes the values to x, in blocks (store_pair), as an operand of the gradient of
- * weights. */
+/* Writes a warp's hidden values to shared memory, as the operand with index `operand` of the second product. stores:
+ * also writes the values to x (store_pair), for the gradient of weights. */
 INLINE void pass_hidden(const int operand, const bool stores, const order along, const real value[PART_TILES][4],
                         int row, int rows, int channel, const int channels, const int stride, real *x) {
     const int first = result_row(), q = warp_number() * (TILE / 4) + group_row();
-    /* place: the index of the lane's quad in row `first`, which is even. In the next row the lane's quad has an index
-     * that is CHAIN_CHANNELS larger, with the bit of value GROUP inverted. */
+    /* The index of the lane's quad in row `first`, an even row. In the next row, hidden_index inverts the bit GROUP. */
     const int place = operand * HIDDEN_VALUES + hidden_index(first, q);
     real *const places[2] = {staging() + place, staging() + (place ^ GROUP) + CHAIN_CHANNELS};
     x += (row + first) * stride + 2 * (channel + quad_column());
@@ -108,9 +106,9 @@ INLINE void pass_hidden(const int operand, const bool stores, const order along,
     }
 }
 
-/* Adds the products of hidden values in shared memory with the weights of 32 columns, for the groups of channels with
- * the indices `share`, `share + shares`, `share + 2 * shares`, ... There are `count` operands in shared memory; the
- * weights of successive operands are `channels` apart along k. */
+/* Adds the products of hidden values in shared memory with the weights of 32 columns. The warp takes the groups of
+ * channels with the indices share, share + shares, ... count: the number of operands in shared memory. Weights of
+ * successive operands are `channels` apart along k. */
 INLINE void multiply_hidden(const bool rounded, const int count, int share, const int shares, const order along,
                             const real *weight, const int stride, int first, const int channels, int column,
                             const int columns, real sum[PART_TILES][4]) {
@@ -134,10 +132,10 @@ INLINE void multiply_hidden(const bool rounded, const int count, int share, cons
     }
 }
 
-/* Computes the second product of the rows from `row` on, as a sum over sections of CHAIN_CHANNELS hidden channels: a
- * call adds the section that begins at channel `first`. The call for the last section also applies the epilogue and
- * writes the results, out[rows][columns]. total: a thread's quads of the sums over earlier sections. All threads of
- * the block call this function; when it returns, all may read the results. */
+/* Adds a section of hidden channels to the second product of the rows from `row` on. A section has CHAIN_CHANNELS
+ * channels, from channel `first` on. The call for the last section applies the epilogue and writes out[rows][columns].
+ * total: a thread's quads of the sums over earlier sections. All threads of the block call this function; when it
+ * returns, all may read the results. */
 INLINE void chain_products(const bool rounded, int row, int rows, const int count, int first, const int channels,
                            const order along, const real *weight, const int stride, const finish epilogue,
                            const real *extra, const int columns, real *out, quad *total) {

@@ -1,5 +1,5 @@
-/* Products of float32 on tensor cores (m16n8k8): an operand is the sum of two numbers in tf32, and three instructions
- * add the products of these numbers, without the product of both lower numbers. The relative error is about 2^-22. */
+/* Products of float32 on tensor cores (m16n8k8). An operand is split into two numbers in tf32, high and low. Three
+ * instructions add all products of these numbers except low * low. The relative error is about 2^-22. */
 
 enum { DEPTH = 1 /* elements along k in one word */ };
 

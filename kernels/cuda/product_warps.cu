@@ -1,20 +1,19 @@
 /* Products of matrices in global memory by one block, divided among warps. A warp computes 32 x 32 results from
  * fragments that it loads directly from global memory in quads; the next fragments are prefetched into registers
  * while it multiplies. Operands are not staged in shared memory, and a warp waits for no other until the end. If the
- * result of `product` is narrow and `a` is read along COLUMNS, several warps share a part of the result, each with a
- * part of k, and their sums are added in shared memory. The order of additions depends on K, the number of columns
- * and the layout of `a`, but not on the number of rows. Reference: lh_ref_matmul.
+ * result of `product` is narrow and `a` has the order COLUMNS, several warps share a part of the result. Each warp has
+ * some groups of k, and the warps' sums are added in shared memory. The order of additions does not depend on the
+ * number of rows. Reference: lh_ref_matmul.
  *
  * Lane 4 g + t has rows 4 g + e of a part and columns 4 t + i and 16 + 4 t + i, for e and i below 4. So a lane loads
- * and stores quads: the rows that it has in one tensor instruction are adjacent in the matrix, and so are its
- * elements along k. Both operands use the same order of k. */
+ * and stores quads: its rows of one tensor instruction are adjacent in the matrix, as are its elements along k. Both
+ * operands use the same order of k. */
 
 enum {
     TILE = 32,                    /* rows and columns of a part, the results that a warp computes at a time */
     GROUP = 16,                   /* elements along k in a group, which a warp loads at a time */
     WORDS = 4 / DEPTH,            /* words of a lane's four elements along k in a group */
-    NARROW = 64,                  /* largest number of columns of a narrow result: in `product` several warps may share
-                                   * a part, in sized_product the parts are smaller (narrow_product) */
+    NARROW = 64,                  /* largest number of columns of a narrow result */
     SHARES = 4,                   /* number of warps that share a part */
     STAGING = WARPS * TILE * TILE /* reals of shared memory */
 };
@@ -34,8 +33,8 @@ INLINE int warp_number(void) { return (int)(threadIdx.x / WARP % WARPS); }
 INLINE int shared_row(void) { return (int)(threadIdx.x / 8); }
 INLINE int shared_quad(void) { return (int)(threadIdx.x % 8); }
 
-/* Prefetches a lane's quads of a group, from k and m on, from global memory. In place of elements beyond K or M the
- * lane reads the last elements: results beyond M are not written, and beyond K one operand is set to 0 (clear_rest). */
+/* Prefetches a lane's quads of a group, from k and m on. In place of elements beyond K or M, the lane reads the last
+ * elements. Beyond K, clear_rest sets one operand to 0; results beyond M are not written. */
 INLINE void fetch(const order along, const real *x, int stride, int k, int m, int K, int M, quad part[4]) {
     k += lane_quad();
 #pragma unroll
@@ -83,8 +82,9 @@ INLINE void multiply_group(const operand_word a[4][WORDS], const operand_word b[
     for (int i = 0; i < WORDS; i += 2) multiply_words(i, a, b, sum);
 }
 
-/* Stores two rows of a lane's quad of columns as an operand of a gradient of weights, in blocks of 2 x 2 elements:
- * inputs (along ROWS) row by row, gradients of outputs column by column. `to` points to the first block. */
+/* Stores a lane's two rows of four columns for a gradient of weights, in two blocks of 2 x 2 elements, from `to` on.
+ *   along ROWS       inputs; a block is stored row by row
+ *   along COLUMNS    gradients of outputs; a block is stored column by column */
 INLINE void store_pair(const order along, const stored_quad part[2], const operand_word words[2][WORDS], real *to) {
     assume_global(to);
 #pragma unroll
@@ -117,8 +117,7 @@ typedef struct result_form {
 
 INLINE result_form unrounded(const finish epilogue) { return {epilogue, false, 0, 1}; }
 
-/* The quad of `extra` for FINISH_BIAS, FINISH_BIAS_RELU and FINISH_ADD, which add it, and for FINISH_RELU_GRAD,
- * which compares it with 0. If `extra` is NULL, the quad is 0. */
+/* Returns the quad of `extra` that the epilogue reads, or 0 if there is none. */
 INLINE quad fetch_extra(const finish epilogue, int row, int column, const real *extra, int stride) {
     const bool by_column = epilogue == FINISH_BIAS || epilogue == FINISH_BIAS_RELU,
                by_element = epilogue == FINISH_ADD || epilogue == FINISH_RELU_GRAD;
@@ -176,7 +175,7 @@ INLINE void write_part(const finish epilogue, int row, int column, int rows, int
     }
 }
 
-/* The offset of quad q of a row in a warp's sums in shared memory; lanes that write at the same time use all banks. */
+/* The offset of quad q of a row in a warp's sums. Quads are permuted, so that lanes use all banks. */
 INLINE int sums_index(int row, int q) { return row * TILE + 4 * (q ^ (row & 4)); }
 
 /* Writes a warp's sums to shared memory. */
@@ -187,8 +186,8 @@ INLINE void share_part(const real sum[2][4][4], real *sums) {
         *(quad *)(sums + (first ^ i % 2 * (TILE / 2)) + i / 2 * TILE) = results(sum, i / 2, i % 2);
 }
 
-/* Adds the sums of SHARES warps in shared memory, in the order of warps, and writes the results of the next
- * WARPS / SHARES parts; `first` is the index of the first of them. */
+/* Adds the sums of SHARES warps for each part, in the order of warps, and writes WARPS / SHARES parts. first: the index
+ * of the first part. */
 INLINE void write_shared_parts(const finish epilogue, int first, int parts_per_row, int parts, int rows, int columns,
                                const real *extra, real *out, int stride) {
 #pragma unroll

@@ -1,12 +1,11 @@
-/* All blocks of a team compute the gradients of weights: sums over the tokens of the whole batch. The inputs of
- * products and the gradients of their outputs are stored for each shard, a part of the batch, in blocks of two tokens
- * (store_pair). Thread blocks compute tiles of 32 x 64 gradients in turn.
+/* Gradients of weights: sums over the tokens of the whole batch. The thread blocks of a team compute tiles of 32 x 64
+ * gradients in turn. The operands, inputs of products and gradients of their outputs, are stored for each shard, in
+ * pairs of tokens (store_pair).
  *
  * A use of the weights is one product with them; a model with loops uses weights several times. The tokens of all
- * shards in all uses form one sequence, which is cut into four parts for each warp; all parts have the same size,
- * except the last ones. In every group of four lanes, lane t processes the tokens of the warp's part t in order,
- * LANE_TOKENS at a time. Then the sums of the warps are added in order. The order of sums depends only on the number of
- * uses and the number and sizes of shards. */
+ * shards in all uses form one sequence. It is cut into parts of one size, four for each warp; the last parts may be
+ * shorter. In every group of four lanes, lane t processes the warp's part t, LANE_TOKENS tokens at a time. Then the
+ * sums of the warps are added in order. All orders depend only on the number of uses and the sizes of shards. */
 
 enum {
     HALVES = 2,                 /* halves of a tile, each with TILE columns */
@@ -14,15 +13,15 @@ enum {
     PARTS = 4 * WARPS,          /* parts of the tokens */
     PAIRS = DEPTH,              /* pairs of tokens that a lane multiplies at a time */
     LANE_TOKENS = 2 * PAIRS,    /* tokens that a lane multiplies at a time */
-    LANE_QUADS = 2 * PAIRS      /* quads of a lane's four rows or columns; quad q is block q % 2 of pair q / 2 */
+    LANE_QUADS = 2 * PAIRS      /* blocks of 2 x 2 elements that a lane loads; block q belongs to pair q / 2 */
 };
 
 /* The arguments of the gradient of weights, and of a bias if there is one, in shared memory:
  *   inner, columns    shape of dweight, [inner][columns]
  *   uses              number of uses of the weights
  *   shards            number of shards
- *   tokens            number of tokens of a shard; the first `long_shards` shards have T more tokens, those of one
- *                     more sequence
+ *   tokens            number of tokens of a shard
+ *   long_shards       number of first shards with one more sequence, of T tokens
  *   use_rows          rows (tokens) between successive uses in an operand
  *   stride            bytes between the operands of successive shards
  *   x, dy             operands of the first shard in the first use
@@ -34,17 +33,18 @@ typedef struct weights_gradient {
     real *dweight, *dbias;
 } weights_gradient;
 
-/* A lane's position among the tokens of all shards in all uses. left: the number of tokens from this position to the
- * end of the shard, or 0 after the last token. x, dy: the addresses of the lane's operands at this position. In x they
- * begin at the lane's first row of the gradient, in dy at its first column. A lane may read beyond the end of a row,
- * into the next row or a pad; results that depend on this data are not written. */
+/* A lane's position among the tokens of all shards in all uses:
+ *   left    number of tokens from the position to the end of the shard; 0 after the last token
+ *   x       address of the input that belongs to the lane's first row of the gradient
+ *   dy      address of the output's gradient that belongs to the lane's first column of the gradient
+ * A lane may read beyond the end of a row; results of this data are not written. */
 typedef struct token_cursor {
     int use, shard, left;
     const real *x, *dy;
 } token_cursor;
 
-/* x, dy: bytes between the operands of successive units of LANE_TOKENS tokens. row, column: the first row and the
- * first column of a tile. */
+/* x, dy: the distances in bytes by which LANE_TOKENS tokens move a cursor. row, column: the first row and the first
+ * column of a tile. */
 typedef struct token_steps {
     long long x, dy;
     int row, column;
@@ -70,8 +70,7 @@ INLINE void enter_shard(const weights_gradient *w, const token_steps *steps, int
     cursor->dy = find_operand(w->dy, shard, row, w->columns, steps->column + lane_column());
 }
 
-/* Moves the cursor to the next shard with tokens, which may belong to the next use; at the end, x and dy keep their
- * values. */
+/* Moves the cursor to the next shard with tokens, in this use or the next. At the end, x and dy keep their values. */
 INLINE void find_next_shard(const weights_gradient *w, const token_steps *steps, token_cursor *cursor) {
     const bool is_last = cursor->shard + 1 == w->shards || shard_tokens(w, cursor->shard + 1) == 0;
     cursor->left = 0;
@@ -109,12 +108,12 @@ INLINE stored_quad load_stored(const real *from) {
     return *(const stored_quad *)from;
 }
 
-/* Prefetches a lane's quads; in place of pairs after the shard's last token, the lane reads its first pair again. */
+/* Prefetches a lane's quads. In place of pairs after the shard's last token, the lane reads its first pair again. */
 INLINE void fetch_tokens(const token_steps *steps, const token_cursor *cursor, stored_quad a[LANE_QUADS],
                          stored_quad b[HALVES][LANE_QUADS]) {
 #pragma unroll
     for (int i = 0; i < PAIRS; i++) {
-        const bool has_pair = i > 0 && cursor->left > 2 * i;
+        const bool has_pair = i > 0 && cursor->left > 2 * i; /* false for pair 0: its distance is 0 */
         const real *x = (const real *)((const char *)cursor->x + (has_pair ? steps->x / PAIRS * i : 0)),
                    *dy = (const real *)((const char *)cursor->dy + (has_pair ? steps->dy / PAIRS * i : 0));
 #pragma unroll
@@ -153,7 +152,7 @@ INLINE void pack_stored(const order along, const stored_quad part[LANE_QUADS], o
 
 /* Adds the sums of all warps for one half of a tile, in the order of warps, and writes the total. */
 INLINE void write_half(const real sum[2][4][4], int row, int column, const weights_gradient *w) {
-    /* The thread's quad has index row_quad in row quad_row of the half. */
+    /* quad_row: the row of the thread's quad; row_quad: the index of the quad in this row. */
     const int quad_row = shared_row(), row_quad = shared_quad();
     share_part(sum, staging() + warp_number() * TILE * TILE);
     __syncthreads();
@@ -171,8 +170,8 @@ INLINE void write_half(const real sum[2][4][4], int row, int column, const weigh
     __syncthreads();
 }
 
-/* Adds the column sums of all lanes and writes the gradient of the bias; a lane has the sums over the tokens of its
- * part, one quad for each half. */
+/* Adds the column sums of all lanes and writes the gradient of the bias. sum: the lane's column sums, one quad for each
+ * half. */
 INLINE void write_bias(real sum[HALVES][4], int column, const weights_gradient *w) {
     real *sums = staging();
     const int c = (int)threadIdx.x;

@@ -20,7 +20,7 @@ INLINE void rms_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {
     }
 }
 
-/* Replaces g, the gradients of the norm's output, by the gradients of its input; adds to the sums of dscale. */
+/* Replaces g, the gradients of the norm's output, by the gradients of its input. Adds to sums->slope, for dscale. */
 INLINE void rms_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROWS][ROW_PART], const real rstd[NORM_ROWS],
                           const real scale[ROW_PART], norm_sums *sums) {
     real sum[NORM_ROWS];
@@ -37,7 +37,7 @@ INLINE void rms_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROWS
     row_sums(sum, NORM_ROWS);
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
-        const real slope = sum[r] / WIDTH;
+        const real slope = sum[r] / WIDTH; /* the row's mean of g * xhat */
 #pragma unroll
         for (int u = 0; u < ROW_PART; u++) g[r][u] = rstd[r] * (g[r][u] - xhat[r][u] * slope);
     }

@@ -21,9 +21,8 @@ INLINE void add_block_sums(real *to, const real *sums, int count, real *staging)
     }
 }
 
-/* Adds value[e] to to[index[e]] for a list of `count` entries, in order. Each head has a parameter of `size`
- * elements and separate values. The indices of successive heads are index_stride apart; with index_stride 0 all
- * heads share the indices. */
+/* Adds value[e] to to[index[e]] for e < count, in order, for each head: to[heads][size], value[heads][count].
+ * index_stride: the distance between the indices of successive heads; 0 if all heads share the indices. */
 INLINE void add_listed(real *to, int heads, int size, const int *index, size_t index_stride, const real *value,
                        size_t count) {
     for (int c = (int)threadIdx.x; c < heads * size; c += THREADS) {

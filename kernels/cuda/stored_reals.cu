@@ -11,7 +11,7 @@ INLINE real rounded_real(real x) { return x; }
 /* The word of an element and, if a word has two elements, of the next element. */
 INLINE operand_word stored_word(const bool, stored x, stored next) { return word(x, next); }
 
-/* Element c of a quad of an operand as it is stored. */
+/* Returns the stored form of element c of a quad. */
 INLINE stored stored_element(const quad x, const operand_word[], const int c) { return x.v[c]; }
 
 INLINE stored_quad make_stored(const quad x) { return x; }

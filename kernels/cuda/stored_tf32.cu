@@ -14,8 +14,8 @@ INLINE float rounded_real(float x) { return __uint_as_float(to_tf32(x)); }
 /* The word of an element, which may be rounded already. */
 INLINE operand_word stored_word(const bool rounded, stored x, stored) { return rounded ? x : to_tf32(stored_real(x)); }
 
-/* Element c of a quad of an operand as it is stored, given the quad's words. */
+/* Returns the stored form of element c of a quad, from the quad's words. */
 INLINE stored stored_element(const stored_quad, const operand_word words[4], const int c) { return words[c]; }
 
-/* Returns an empty quad: stored_element gets it as the first argument, but reads only the words. */
+/* Returns an empty quad, since stored_element reads only the words. */
 INLINE stored_quad make_stored(const quad) { return {}; }

@@ -1,5 +1,5 @@
-/* Sums over rows by a block. Each of `columns` adjacent threads has one column. Threads with the same column divide its
- * rows among them, and their sums are added in the order of threads. */
+/* Sums over rows by a block. Thread i has column i % columns. Threads with the same column divide the rows among them.
+ * The sums of these threads are added in the order of threads. */
 
 enum {
     SPAN = WIDTH < THREADS ? WIDTH : THREADS, /* columns that a block sums at a time, for rows of WIDTH columns */
@@ -10,16 +10,15 @@ enum {
 INLINE int first_row(const int columns) { return (int)threadIdx.x / columns; }
 INLINE int row_step(const int columns) { return (THREADS - 1 - (int)threadIdx.x % columns) / columns + 1; }
 
-/* Loads the rows `row`, `row + step`, ... of a column, whose rows are `stride` elements apart. A row whose index is
- * not below `rows` is loaded as 0. */
+/* Loads the rows row, row + step, ... of a column, with 0 for rows beyond `rows`. Rows are `stride` elements apart. */
 INLINE void fetch_rows(const real *a, int row, int step, int rows, int stride, real part[SUMMANDS]) {
     assume_global(a);
 #pragma unroll
     for (int u = 0; u < SUMMANDS; u++) part[u] = row + u * step < rows ? a[(row + u * step) * stride] : 0;
 }
 
-/* The sum of the parts of all threads with the same column; only the first of these threads gets the sum. All
- * threads of the block call this function. */
+/* Adds the parts of all threads with the same column. Returns the sum to the first of these threads, and 0 to the
+ * others. All threads of the block call this function. */
 INLINE real add_parts(real part, const int columns) {
     real *partials = staging();
     __syncthreads();

@@ -45,7 +45,7 @@ static void apply_softmax(int count, double *x) {
     for (int i = 0; i < count; i++) x[i] /= sum;
 }
 
-/* Returns x[i]; x NULL: an array of zeros. */
+/* Returns x[i], or 0 if x is NULL. */
 static double get_element(const double *x, int i) { return x ? x[i] : 0; }
 
 static double get_temperature(const lh_ref_attention *shape) { return shape->temperature > 0 ? shape->temperature : 1; }
@@ -92,7 +92,7 @@ void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double 
 }
 
 /* Adds the gradients of a pair of a query and a key.
- *   dproduct  the gradient of the pair's product, before the division by get_divisor
+ *   dproduct  the gradient of `sum` in compute_logit
  *   q, k      rotated
  *   dq, dk    gradients of the rotated query and key */
 static void add_pair_grad(const lh_ref_attention *shape, const double *q, const double *k, int h, int i, int j,
