@@ -225,7 +225,8 @@ end
 -- Warns about a choice of sides that has no effect: only sampled distances have two sides.
 local function warn_sides(view, report)
   local positions, path = view.resolved.encoding.positions, "encoding.positions.sides"
-  local reason = not lists.any(report.list_users(KIND), predicates.reads_distances) and "nothing reads distances"
+  local specs = report.list_affected_specs(KIND)
+  local reason = not lists.any(specs, predicates.reads_distances) and "nothing reads distances"
     or positions.reading == "difference" and "distances are differences of positions"
     or positions.reading == "clamped" and "clamped distances are sampled for the left side alone"
   if positions.sides == "independent" and reason and not report.is_inherited(path) then
@@ -235,10 +236,10 @@ end
 
 local function warn_draws(view, report)
   local resolved, path = view.resolved, report.get_path("encoding.positions")
-  local positions, users = resolved.encoding.positions, report.list_users(KIND)
-  local reads_distances = lists.any(users, predicates.reads_distances)
-  local reads_positions = lists.any(users, predicates.reads_positions)
-  local rotates = lists.any(users, function(user) return user.encoding.rotation.kind ~= "none" end)
+  local positions, specs = resolved.encoding.positions, report.list_affected_specs(KIND)
+  local reads_distances = lists.any(specs, predicates.reads_distances)
+  local reads_positions = lists.any(specs, predicates.reads_positions)
+  local rotates = lists.any(specs, function(spec) return spec.encoding.rotation.kind ~= "none" end)
   if not reads_distances and not reads_positions then
     report.warn(path .. ": nothing reads the random positions: additive, rotation and relative are none, and no score "
       .. "reads x.distance, x.query or x.key")

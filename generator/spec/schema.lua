@@ -28,8 +28,7 @@
 --     names        a list of such words
 --     layers       a list of encodings; load.lua replaces the field by a table for each encoding
 --   default        a value, or a function of the spec resolved so far
---   default_text   the default in words; if a field has default_text without default, settle.lua or the plan determines
---                  the value
+--   default_text   the default in words; without `default`, settle.lua or the plan determines the value
 --   required       true: the spec must state the field
 --   optional       true: the field has no value unless the spec states one
 --   min, max       inclusive limits of a number
@@ -39,16 +38,17 @@
 --   takes_names    true: the name of an axis is valid in place of a number
 --   unit           the unit of a number, or the things that it counts
 --   omitted_value  a value that the resolved spec omits, because the field's absence has the same meaning. For a table:
---                  the name of a kind: the table is omitted if it has this kind and no other field; or "empty": the
---                  table is omitted if it has no fields
+--     "empty"      a table without fields is omitted
+--     a kind       a table with this kind and no other field is omitted
 --   choices        valid strings; or pairs of a string and its meaning, which become lines of `details`
---   kinds          (type kind) the kinds, { name, doc, fingerprints, used, shared }. used, shared: optional functions
---                  of the resolved spec; used returns false if the kind adds no code for this spec, shared returns true
---                  if another feature uses the same code. The kinds of a model also have `families`, the names of the
---                  attentions, and has_layers, whether layers may have different encodings (encoding.layers)
+--   kinds          (type kind) the kinds. Fields of a kind: name, doc, fingerprints, and these if they apply:
+--     used         a function of the resolved spec: false if the kind adds no code
+--     shared       a function of the resolved spec: true if another feature uses the same code
+--     families     (kinds of a model) the names of the attentions
+--     has_layers   (kinds of a model) whether layers may have different encodings (encoding.layers)
 --   kinds_from     (type kind) "tasks": the kinds are the tasks of the runtime
 --   flag           a flag of the trainer that replaces the value for a run
---   items          (type table) the field that receives the table's values without a name
+--   items          (type table) the field that receives the table's positional values
 --   requires       another field of the table, without which this field is an error
 --   family         a family of attentions: only models with this family have the field
 --   only           the kinds of its table that have this field; nil: all kinds
@@ -121,8 +121,7 @@ local function add_field(field)
   end
 end
 
--- A copy of a facet's field for encoding.<family>. A default that is a function is called with a view of the resolved
--- spec that has the family's own facets.
+-- A copy of a facet's field for encoding.<family>. A default function sees the family's facets in `encoding`.
 local function copy_field(family, field)
   local copy = lists.merge(field, { family = family })
   copy.path, copy.fingerprints = field.path:gsub("^encoding%.", "encoding." .. family .. "."), nil
@@ -227,9 +226,10 @@ local function describe_default(field)
     or tostring(field.default))
 end
 
--- Returns the fields as data, and the functions that a formula may use; `fields --json` prints the result. Keys
--- of a field: `more`, lines of documentation; `takes`, words for its values; `only`, the kinds (of its table or of the
--- model) that have it.
+-- Returns data for `fields --json`: the fields, and the functions of formulas. Keys of a field:
+--   more    lines of documentation
+--   takes   words for its values
+--   only    the kinds that have the field: kinds of its table, or of the model
 function M.list_facts()
   local fields = lists.map(M.fields, function(field)
     return not field.numbered and { path = field.path, type = field.type, doc = field.doc, more = field.details,
@@ -255,8 +255,10 @@ local function describe_field(field)
   return out
 end
 
--- The reference of the spec, a paragraph per field: the fields at and below `path`; without a path the fields that most
--- specs need, and with includes_rare all fields. If no field has the path: nil and the most similar path, or nil.
+-- The reference of the spec, a paragraph for each field:
+--   with path             the fields at and below it; if there are none: nil, and the most similar path or nil
+--   with includes_rare    all fields
+--   with neither          the fields that most specs need
 function M.format_fields(includes_rare, path)
   local out, hidden_count = {}, 0
   for _, field in ipairs(M.fields) do

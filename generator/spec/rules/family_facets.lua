@@ -1,24 +1,23 @@
--- Finds, for rules, the facets that each family of attentions uses. Shared facets, directly in `encoding`, are
--- used by encoding.additive (vectors added to tokens) and by every family that has no facets of its own.
+-- Finds the facets of each family of attentions for rules. Shared facets stand directly in `encoding`. They apply to
+-- encoding.additive (vectors added to tokens) and to every family without facets of its own.
 --
 -- Input: the context of validate.lua. Output: paths and origins of fields in the spec. M.check_each calls a check once
 -- for the shared facets and once for each family with facets of its own. The check receives a copy of the context with
 -- these fields:
---   family      the name of the family; nil: shared facets
+--   family         the name of the family; nil: shared facets
 --   family_names   the names of the families that use these facets, in order
---   resolved    the resolved spec with the facets that these families use
+--   resolved       the resolved spec with these facets
 
 local families = require("spec.families")
 
 local M = {}
 
--- The path of a field of the encoding. For a context of a family with facets of its own, the path is in
--- encoding.<family>.
+-- The path of a field of the encoding. If the context has a family, the path is in encoding.<family>.
 function M.get_path(context, path)
   return context.family and path:gsub("^encoding%.", ("encoding.%s."):format(context.family)) or path
 end
 
--- The origin of a field of the encoding that the user has written; nil for a default.
+-- The origin of a field of the encoding; nil for a default.
 function M.find_origin(context, path)
   local origin = context.origins[M.get_path(context, path)]
   return origin and not origin.default and origin or nil
@@ -37,18 +36,19 @@ function M.make_view(resolved, name)
   return view
 end
 
--- The users of a field of the shared facets, as a list of resolved specs: first the spec itself; then, for each family
--- that has facets of its own but inherits the field, the family's view.
-function M.list_users(context, path)
-  local views = { context.resolved }
+-- The resolved specs in which a field of the shared facets takes effect, as a list:
+--   the spec itself
+--   the view of each family that inherits this field and has other facets of its own
+function M.list_affected_specs(context, path)
+  local specs = { context.resolved }
   for _, name in ipairs(not context.family and families.list(context.resolved.model, context.resolved.encoding)
     or {}) do
     local own_path = M.get_path({ family = name }, path)
     if M.has_own(context, name) and context.origins[own_path] == context.origins[path] then
-      views[#views + 1] = M.make_view(context.resolved, name)
+      specs[#specs + 1] = M.make_view(context.resolved, name)
     end
   end
-  return views
+  return specs
 end
 
 function M.check_each(context, check)

@@ -17,7 +17,7 @@ local function refuse_times(context, report, other_path, value, message, expecte
     context.resolved.model.loops.times, message), expected = expected .. ", or a number as times" })
 end
 
--- Checks times = "length", with which an example has as many passes as its task length.
+-- Checks times = "length": an example has as many passes as its task length.
 local function check_by_length(context, report)
   local lengths = tasks.list_lengths(context.resolved.train.lengths)
   if context.task and context.task.data then
@@ -42,7 +42,7 @@ local function check_by_axis(context, report, loops)
   end
 end
 
--- Checks a `times` that is no number, so that each example determines its number of passes.
+-- Checks a `times` that is a word: each example determines its number of passes.
 local function check_by_example(context, report, loops)
   if is_causal(context.resolved) then
     refuse_times(context, report, "model.kind", '"decoder"', "a decoder caches the keys of a fixed number of passes",
@@ -54,7 +54,7 @@ local function check_by_example(context, report, loops)
   end
   if loops.progressive then
     report.refuse("model.loops.progressive", "model.loops.times", ("%q"):format(loops.times), {
-      what = "true: each step samples its own number of passes",
+      what = "true samples a number of passes for a whole batch, but times gives a number to each example",
       expected = "a number as times, or progressive = false" })
   end
 end
@@ -94,7 +94,7 @@ local function check_loops(context, report)
   end
   if loops.loss == "every" and loops.progressive then
     report.refuse("model.loops.loss", "model.loops.progressive", "true", {
-      what = '"every": the progressive loss is the loss of one pass',
+      what = '"every" computes a loss after each pass, but progressive training only after the last pass',
       expected = 'progressive = false, or loss = "last"' })
   end
   if resolved.eval.dropout then

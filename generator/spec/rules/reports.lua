@@ -4,14 +4,13 @@
 -- Input: the context of validate.lua, or of a family (family_facets.lua); warnings, a list to which rules add warnings,
 -- or nil. Output of M.make: a table of the functions below. Their argument `record` is an error without a position,
 -- { what, expected, hint, notes }, for diagnostics:add.
---   get_path(path), find_origin(path), list_users(path)   functions of family_facets.lua
---   add(paths, record)         reports an error about the field paths[1]; its position is the position of the first
---                              field of `paths` that the user has written
+--   get_path(path), find_origin(path), list_affected_specs(path)   functions of family_facets.lua
+--   add(paths, record)         reports an error about the field paths[1], at the first field of `paths` that the
+--                              spec states
 --   note(path, value)          returns a note on a field's value, for a record's notes
 --   refuse(path, other_path, value, record)   reports an error at `path` with a note on another field and its value
 --   warn(text)                 adds a warning, unless an earlier warning has the same text
---   is_inherited(path)         returns whether a family inherits a field from the shared facets, whose errors are
---                              already reported
+--   is_inherited(path)         returns whether the family of the context inherits a field from the shared facets
 --   check_limit, find_longest_tokens, find_longest_streams   functions of lengths.lua
 
 local family_facets = require("spec.rules.family_facets")
@@ -47,7 +46,7 @@ end
 
 -- The functions of other modules that take the context first.
 local CONTEXT_FUNCTIONS = { get_path = family_facets, find_origin = family_facets,
-  list_users = family_facets, find_longest_tokens = lengths, find_longest_streams = lengths }
+  list_affected_specs = family_facets, find_longest_tokens = lengths, find_longest_streams = lengths }
 
 function M.make(context, warnings)
   local report = {}

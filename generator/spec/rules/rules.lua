@@ -1,4 +1,4 @@
--- The rules that relate fields to each other, which the checks of single fields cannot cover.
+-- Rules about combinations of fields.
 --
 -- Input: the context of validate.lua. Output: errors in the diagnostics; a list of warnings as text. The argument
 -- `report` of the functions below has the functions of reports.lua. Invariants: the module changes only the
@@ -85,8 +85,8 @@ local function check_products(context, report)
   end
 end
 
--- Refuses a value of positions.reading with which cross-attention would read sampled distances: distances are sampled
--- between tokens of one sequence.
+-- Refuses a value of positions.reading that makes cross-attention read sampled distances. Distances can be sampled only
+-- within one sequence.
 local function check_cross_reading(context, report)
   local conflict = context.conflicting_reading
   if conflict then
@@ -99,23 +99,22 @@ local function check_cross_reading(context, report)
   end
 end
 
--- Streams that each attention of an encoder-decoder reads.
+-- Family of an encoder-decoder -> the streams that it reads.
 local STREAMS = { encoder = { "source" }, decoder = { "target" }, cross = { "target", "source" } }
 
--- Fields of positions that must be equal for all facets that read the positions of one sequence.
-local SHARED_BY_SEQUENCE = { "max_position", "range", "sorted" }
+-- Fields of `positions`. All readers of the same sampled positions need equal values.
+local SHARED_FIELDS = { "max_position", "range", "sorted" }
 
 local function get_position_field(positions, name)
   return name == "range" and positions.range == nil and "zero_based" or positions[name]
 end
 
--- Checks that all facets that read the sampled positions of a sequence sample them in the same way. readers: the result
--- of find_readers, name of a stream -> list of { path, positions }.
+-- Checks that all readers of a stream have equal SHARED_FIELDS. readers: the result of find_readers.
 local function check_draws(report, readers)
   for _, stream in ipairs({ "source", "target" }) do
     local first_reader
     for _, reader in ipairs(readers[stream]) do
-      for _, name in ipairs(first_reader and SHARED_BY_SEQUENCE or {}) do
+      for _, name in ipairs(first_reader and SHARED_FIELDS or {}) do
         local value = get_position_field(reader.positions, name)
         local first_value = get_position_field(first_reader.positions, name)
         if value ~= first_value then
@@ -131,8 +130,10 @@ local function check_draws(report, readers)
   end
 end
 
--- Returns the reason why the answer cannot be read at a token of the input: the problem, the expected setting and the
--- path of the field that prevents it; nil if the answer can be read there.
+-- Explains why the answer cannot be read at a token of the input. Returns nil if it can be read there, or three texts:
+--   the problem
+--   the expected setting
+--   the path of the field that causes the problem
 local function explain_readout(context, readout)
   local facts, task = context.task, context.resolved.task
   local task_field = task.data and "task.data" or "task.kind"
@@ -162,7 +163,7 @@ local function check_readout(context, report)
   end
 end
 
--- Checks that the tokens of a model (symbols, and at most two further tokens) have numbers of 16 bits.
+-- Checks that 16 bits can number all tokens of a model: symbols, and at most two further tokens.
 local function check_tokens(context, report)
   local facts, kind = context.task, context.resolved.model.kind
   if not facts or not facts.input_symbols or not facts.output_symbols or not kind then
@@ -178,8 +179,7 @@ local function check_tokens(context, report)
   end
 end
 
--- Refuses an end symbol of dataset files for a model that reads an empty token for each symbol of the target, and gives
--- its answers at these tokens.
+-- Refuses task.end_symbol for models that take the number of answers from the target.
 local function check_end_symbol(context, report)
   local resolved = context.resolved
   local kind = resolved.model.kind
@@ -190,11 +190,10 @@ local function check_end_symbol(context, report)
   end
 end
 
--- Fields that a recurrent model does not use: they concern attention, embeddings, or the number of tokens that are
--- computed together.
-local FIELDS_OF_ATTENTION = { "eval.by.noise", "train.keep_probabilities", "train.block_tokens" }
+-- Fields outside `encoding` that a recurrent model does not use.
+local UNUSED_BY_RECURRENT = { "eval.by.noise", "train.keep_probabilities", "train.block_tokens" }
 
--- Refuses fields that a recurrent model does not read, in particular every part of an encoding.
+-- Refuses fields that a recurrent model does not use.
 local function check_recurrent(context, report)
   local resolved = context.resolved
   if resolved.model.kind ~= "recurrent" then
@@ -212,7 +211,7 @@ local function check_recurrent(context, report)
       refuse(kind and path .. ".kind" or path, 'encoding = { kind = "none" }: the state contains the order of tokens')
     end
   end
-  for _, path in ipairs(FIELDS_OF_ATTENTION) do
+  for _, path in ipairs(UNUSED_BY_RECURRENT) do
     if lists.get(resolved, path) ~= nil then
       refuse(path, "no such field")
     end
@@ -225,7 +224,7 @@ local function check_recurrent(context, report)
   end
 end
 
--- Refuses tied weights with a linear embedding, whose rows are not vectors of tokens.
+-- Refuses tied weights with a linear embedding: its rows are not vectors of tokens.
 local function check_tied(context, report)
   local model = context.resolved.model
   if model.tied and model.embedding == "linear" then
@@ -235,9 +234,10 @@ local function check_tied(context, report)
   end
 end
 
--- Finds the facets that read positions which are sampled once for each sequence (draw = "sequence"). Returns a table,
--- name of a stream -> list of { path, positions }: the path of the section `positions` that a reader uses, and the
--- section's fields.
+-- Finds the readers of positions that are sampled once for each sequence (draw = "sequence"): families, and vectors
+-- added to tokens. Returns a table, name of a stream -> list of readers. Fields of a reader:
+--   path        the path of its section `positions`
+--   positions   the fields of this section
 local function find_readers(context)
   local resolved = context.resolved
   local by_stream = { source = {}, target = {} }
@@ -257,8 +257,7 @@ local function find_readers(context)
   return by_stream
 end
 
--- Checks that a learning rate falls after its warm-up. With epochs only the trainer knows the number of steps and can
--- check this.
+-- Checks that a learning rate falls after its warm-up. With epochs, only the trainer knows the number of steps.
 local function check_schedule(context, report)
   local train = context.resolved.train
   local warmup, steps = train.schedule and train.schedule.warmup, train.steps

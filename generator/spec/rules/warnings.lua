@@ -51,7 +51,7 @@ local function warn_mask(context, warn)
   end
 end
 
--- Warns about `made_for`, which limits facets to one of several families, in a model that has only one family.
+-- Warns about `made_for` in a model with one family. made_for limits facets to one of several families.
 local function warn_made_for(context, warn)
   local field = lists.get(context.loaded.tree, "fields.encoding.fields.made_for")
   if field and not families.list(context.resolved.model, context.resolved.encoding)[2] then
@@ -75,19 +75,20 @@ local function warn_evaluation(resolved, warn)
 end
 
 -- The largest value that evaluations request on an axis; nil if they request no value, or all values.
-local function find_max_value(eval, name)
+local function find_max_value(eval, axis)
   local max_value
   for _, path in ipairs({ "by", "during.by" }) do
-    local request = lists.get(eval, path .. "." .. name)
+    local request = lists.get(eval, path .. "." .. axis)
     local last_value = type(request) == "table" and (request.last or request.list and request.list[#request.list])
     max_value = last_value and math.max(max_value or last_value, last_value) or max_value
   end
   return max_value
 end
 
--- Warns about positions of digits that evaluations use and training cannot sample, and about options of the task that
--- put symbols inside numbers: a number ends at such a symbol. context.task.number_length (task_lines.lua) describes how
--- many digits the numbers have, and which of these options are on.
+-- Warns about positions of kind "digits" in two cases:
+--   an option of the task puts symbols inside numbers: each of these symbols ends a number
+--   evaluations have digits at positions that training does not sample
+-- task_lines.lua describes the fields of context.task.number_length.
 local function warn_digits(context, warn)
   local positions, length = context.resolved.encoding.positions, context.task.number_length
   if positions.kind ~= "digits" or not length then
@@ -102,9 +103,9 @@ local function warn_digits(context, warn)
   end
   local max_training_position, max_test_position = length.training_digits + positions.offset, 0
   for _, formula in ipairs(length.test_digits) do
-    local name = formula:match("%l[%l%d_]*")
-    local max_value = find_max_value(context.resolved.eval, name)
-    local position = max_value and formulas.compute_from_options(formula, { [name] = max_value }) or 0
+    local axis = formula:match("%l[%l%d_]*")
+    local max_value = find_max_value(context.resolved.eval, axis)
+    local position = max_value and formulas.compute_from_options(formula, { [axis] = max_value }) or 0
     max_test_position = math.max(max_test_position, position)
   end
   if max_test_position > max_training_position then
@@ -113,8 +114,7 @@ local function warn_digits(context, warn)
   end
 end
 
--- Warns about positions of the task if max_position is a default: training samples positions up to max_position, but
--- examples use few of these positions.
+-- Warns about a default max_position for positions of kind "by_task": examples use few positions of such a large range.
 local function warn_max_position(context, warn)
   local positions, path = context.resolved.encoding.positions, "encoding.positions.max_position"
   if positions.kind == "by_task" and not family_facets.find_origin(context, path) then
@@ -123,8 +123,7 @@ local function warn_max_position(context, warn)
   end
 end
 
--- Warns about probabilities that dropout rounds to 0. Dropout compares 16 random bits, so it rounds a probability to a
--- multiple of 1/65536.
+-- Warns about probabilities that dropout rounds to 0. Dropout rounds a probability to a multiple of 1/65536.
 local function warn_dropout(resolved, warn)
   for _, entry in ipairs(features.list_dropouts(resolved)) do
     local field, probability = entry[1], entry[2]
@@ -135,17 +134,16 @@ local function warn_dropout(resolved, warn)
   end
 end
 
--- Warns about learned numbers of attentions that no gradient can reach. warnings: the list to which `report` also adds.
+-- Warns about learned numbers that never get a gradient. warnings: the list to which `report` adds.
 local function warn_unreached(context, report, warnings)
   local score, model = context.score or {}, context.resolved.model
   for _, name in ipairs(context.family_names) do
-    local has_one_formula = score.root ~= nil -- with several families, score.families has the formulas
-    -- Messages of spec_report name a field as the spec does, such as encoding.mask for a shared facet. In a model with
-    -- several families, messages of the second argument name the family, such as encoding.cross.mask.
+    local formula = score.root and score or score.families and score.families[name]
     local view = setmetatable({ causal = families.is_causal(model, name, context.resolved.encoding),
-      spec_report = report, family = name ~= "self" and name or nil,
-      formula = score.families and score.families[name] or has_one_formula and score or nil }, { __index = context })
-    facets.call(facets, "warn_unreached", view, reports.make(view, warnings))
+      spec_report = report, family = name ~= "self" and name or nil, formula = formula }, { __index = context })
+    -- For a facet that families share, spec_report names the field encoding.mask; family_report: encoding.cross.mask.
+    local family_report = reports.make(view, warnings)
+    facets.call(facets, "warn_unreached", view, family_report)
   end
 end
 

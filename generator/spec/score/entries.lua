@@ -1,5 +1,4 @@
--- Converts the scores of a spec, which may have several forms, to the forms below, and merges an encoding over its
--- parent.
+-- Converts the scores of a spec to the forms below. Merges an encoding over its parent, the encoding that it extends.
 --
 -- Input: tree nodes (tree.lua) of an encoding's table; open(node, field), which returns the resolved encoding that a
 -- `use` names; report(node, field, what, expected, hint), which returns nil. Output: an encoding's table whose field
@@ -39,7 +38,7 @@ function M.expand_parameter(node)
   return parameter
 end
 
--- Fields of an inherited parameter that a new field removes, by the name of the new field.
+-- Name of a new field -> the fields that it removes from an inherited parameter.
 local REMOVED_FIELDS = {
   init = { "values", "learned" }, values = { "init", "learned" },
   shape = { "index", "by_distance" }, index = { "shape" },
@@ -59,8 +58,7 @@ local function merge_parameter(base, override)
   return merged
 end
 
--- Merges parameters over inherited parameters; both arguments may be nil, or values of another type, which validation
--- reports.
+-- Merges parameters over inherited parameters. Both arguments may be nil. Validation reports values that are no tables.
 local function merge_parameters(base, override)
   if not tree.is_table(base) or not tree.is_table(override) then
     return override or base
@@ -75,7 +73,7 @@ local function merge_parameters(base, override)
   return merged
 end
 
--- A copy of inherited parameters, each marked as a parameter that a new score may leave unused; nil without parameters.
+-- A copy of inherited parameters that a new score may leave unused; nil without parameters.
 local function mark_droppable(parameters)
   local function mark(_, node)
     return tree.mark_droppable(node, true)
@@ -110,7 +108,7 @@ function M.merge(base, override)
   return merged
 end
 
--- Parameters of a preset, with the constants that an entry gives in addition to `use`.
+-- The parameters of a preset, merged with the constants that stand next to `use` in an entry.
 local function add_constants(context, node, path, parameters)
   local constants = tree.make_table(node.origin)
   for name, value in tree.iterate_others(node, { "use", "parameters" }) do
@@ -178,15 +176,14 @@ local function read_entries(context, node, path)
   local name, field_node = tree.iterate_others(node, { "score", "parameters" })()
   if name then
     return context.report(field_node, path .. "." .. name, "no such field", "use, score, parameters",
-      "constants stand next to `use`; a score without `use` has parameters = { " .. name .. " = ... }")
+      "a score without `use` has its constants in parameters = { " .. name .. " = ... }")
   elseif not is_function(score) then
     return context.report(score or node, path .. ".score", score and "is not a function" or "is missing", ENTRY_TEXT)
   end
   return { node }
 end
 
--- An encoding's own table with its converted score. context: the functions open and report, and path, the path of the
--- table.
+-- The table of an encoding with its score converted. context: { open, report, path }; path: the path of the table.
 function M.expand(encoding, context)
   local score = tree.is_table(encoding) and encoding.fields.score or nil
   if not tree.is_table(score) then

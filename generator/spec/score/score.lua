@@ -9,9 +9,11 @@
 --   causal      whether the family's queries see no later keys
 --   score       the node of the score that values.lua has stored; nil: absent; false: score or parameters are invalid
 --   parameters  the node of the parameters that values.lua has stored; nil: absent
--- Output: encoding.score, the formula as text; encoding.parameters, plain data; and the result of M.resolve, the
--- formula { root, builder, parameters } for the planner, where `parameters` has the parameters that the formula reads,
--- sorted by name. Errors are in the diagnostics.
+-- Output; errors are in the diagnostics:
+--   encoding.score        the formula as text
+--   encoding.parameters   plain data
+--   result of M.resolve   the formula for the planner, { root, builder, parameters }; parameters: the list of the
+--                         parameters that it reads, sorted by name
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -33,7 +35,7 @@ local MAX_FLOAT32 = 3.4028234663852886e38
 
 local RETURN_TEXT = "return x.score + ..., a number for each pair of tokens"
 
--- The functions in the order of application, a list of entries; nil after an error:
+-- The functions of a score in the order of application; nil after an error. Fields of an entry:
 --   f                 the node of the function
 --   parameters        the node of its parameters
 --   path              the path of the function
@@ -97,7 +99,7 @@ local RETURNS = {
   other = "the function does not return a number",
 }
 
--- A number in a formula that exceeds the precision's range, or nil.
+-- A number of a formula, or an edge of its function `bucket`, that exceeds the precision's range; nil if there is none.
 local function find_large_number(root, max_number)
   local large_number
   walk(root, function(node)
@@ -108,8 +110,8 @@ local function find_large_number(root, max_number)
   return large_number
 end
 
--- A formula may read a parameter with per = "token" and without `from` only inside sum_between. Returns the name of a
--- parameter that breaks this rule, or nil.
+-- The name of a parameter that only sum_between may read, but that the formula reads directly; nil if there is none.
+-- Such parameters have per = "token" and no `from`.
 local function find_bare_value(root)
   local name
   walk(root, function(node)
@@ -128,8 +130,8 @@ local function list_arguments(f)
   return list
 end
 
--- Calls the function of an entry with tracing objects; returns the node of the resulting formula and the session
--- (expression/traced.lua); nil after an error. entry_parameters: the result of read_parameters.
+-- Calls the function of an entry with tracing objects. Returns the node of the resulting formula and the session
+-- (expression/traced.lua), or nil after an error. entry_parameters: the result of read_parameters.
 local function trace(state, entry, entry_parameters)
   local origin = entry.f.origin
   local text = state.texts[origin.path]
@@ -196,8 +198,7 @@ local function find_parameters(root)
   return set
 end
 
--- Reports parameters that the formula does not read. Parameters that were inherited with another score are dropped
--- instead.
+-- Reports parameters that the formula does not read, but drops parameters that were inherited with another score.
 local function check_used(state, entry, list, node, session)
   local is_read = find_parameters(node)
   for _, name in ipairs(canonical.sort_keys(list)) do
@@ -275,14 +276,13 @@ local function list_model_facts(context, owner, state)
     lines = owner.encoding.lines, tokens = count_tokens(context), is_float64 = context.resolved.precision == "float64" }
 end
 
--- Values in place of missing or invalid fields on which a formula depends: small ones and large ones.
+-- Small values and large values in place of missing or invalid fields.
 local SUBSTITUTES = {
   { heads = 1, width = 16, layers = 1, positions = { kind = "randomized", max_position = 64, reading = "difference" } },
   { heads = 64, width = 1024, layers = 64, positions = { kind = "index" } },
 }
 
--- Reports the errors of a score that do not depend on missing or invalid fields: the errors that occur with each of
--- SUBSTITUTES.
+-- Reports the errors of a score that occur with each of SUBSTITUTES: missing or invalid fields do not cause them.
 local function report_independent_errors(context, texts, owner)
   local records = lists.map(SUBSTITUTES, function(substitute)
     local model = lists.merge(context.resolved.model, { heads = substitute.heads, width = substitute.width })
@@ -324,10 +324,14 @@ function M.resolve(context, texts, owner)
     return score and report_independent_errors(context, texts, owner) or nil
   end
   local list = list_entries(owner, report)
-  -- builder: makes the nodes of the formula; root: the node of the score so far, set by apply_entries; used_names: the
-  -- set of parameters' names in the generated code; needed_parameters: the parameters that the formula uses, by name;
-  -- budget: the instructions left to the functions of the spec; remaining: the values that parameters may still hold;
-  -- max_number: the largest number of the spec's precision.
+  -- Fields of state:
+  --   builder             makes the nodes of the formula
+  --   root                the node of the score so far, set by apply_entries
+  --   used_names          the set of parameters' names in the generated code
+  --   needed_parameters   the parameters that the formula uses, by name
+  --   budget              the instructions left to the functions of the spec
+  --   remaining           the number of values that further parameters may have
+  --   max_number          the largest number of the spec's precision
   local state = { context = context, report = report, texts = texts, builder = make_builder(resolved, owner),
     used_names = {}, needed_parameters = {}, budget = sandbox.make_budget(),
     remaining = { values = parameters.MAX_VALUES },
