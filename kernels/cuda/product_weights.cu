@@ -5,7 +5,7 @@
  * A use of the weights is one product with them; a model with loops uses weights several times. The tokens of all
  * shards in all uses form one sequence. It is cut into parts of one size, four for each warp; the last parts may be
  * shorter. In every group of four lanes, lane t processes the warp's part t, LANE_TOKENS tokens at a time. Then the
- * sums of the warps are added in order. All orders depend only on the number of uses and the sizes of shards. */
+ * sums of the warps are added in order. The order of sums depends only on `uses` and the sizes of shards. */
 
 enum {
     HALVES = 2,                 /* halves of a tile, each with TILE columns */
@@ -21,7 +21,7 @@ enum {
  *   uses              number of uses of the weights
  *   shards            number of shards
  *   tokens            number of tokens of a shard
- *   long_shards       number of first shards with one more sequence, of T tokens
+ *   long_shards       number of shards, the first ones, with one more sequence of T tokens
  *   use_rows          rows (tokens) between successive uses in an operand
  *   stride            bytes between the operands of successive shards
  *   x, dy             operands of the first shard in the first use

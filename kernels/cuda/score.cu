@@ -21,7 +21,7 @@ INLINE void add_block_sums(real *to, const real *sums, int count, real *staging)
     }
 }
 
-/* Adds value[e] to to[index[e]] for e < count, in order, for each head: to[heads][size], value[heads][count].
+/* to[head][index[e]] += value[head][e] for e < count, in order, for each head; to[heads][size], value[heads][count].
  * index_stride: the distance between the indices of successive heads; 0 if all heads share the indices. */
 INLINE void add_listed(real *to, int heads, int size, const int *index, size_t index_stride, const real *value,
                        size_t count) {
