@@ -1,6 +1,6 @@
 -- Names of the bounds of loops over queries and keys, in C.
 --
--- Input: a planned attention family with its terms (terms.lua), and its fields has_query_bounds, computes_ranges and
+-- Input: a planned attention family with its terms (terms.lua), and its fields has_query_bounds, is_decoded and
 -- computes_labelled_tokens (plan/deriving/dimensions.lua) and slices (plan/deriving/encoding_facets.lua). `slices` is
 -- true if shorter sequences read parts of the tables of the longest sequences. A group is LANES queries that are
 -- computed together; its span is a run of consecutive keys that contains every key that its queries see. Output, C
@@ -50,7 +50,7 @@ function M.find(family)
   local cross, terms, name = family.cross, family.terms, family.name
   local S, K = cross and "S" or "T", family.PREFIX .. (cross and "KEY_STRIDE" or "QUERY_STRIDE")
   local has_spans, has_query_bounds = terms.has_spans, family.has_query_bounds
-  local computes_ranges, computes_labelled_tokens = family.computes_ranges, family.computes_labelled_tokens
+  local is_decoded, computes_labelled_tokens = family.is_decoded, family.computes_labelled_tokens
   local tables_shape = family.slices and "get_tables_shape(step)" or "&step->shape"
   local table_lengths = family.slices and "get_tables_shape(%s)->length" or "%s->shape.length"
   local function write_lengths(array)
@@ -70,13 +70,13 @@ function M.find(family)
     from_query = has_query_bounds and "head->first_query" or "0",
     to_query = has_query_bounds and "head->end_query" or "T",
     first_group = has_query_bounds and "first_group" or "0",
-    has_cached_keys = computes_ranges and not cross,
-    row_of_first = computes_ranges and "first - head->from" or "first",
-    row_count = computes_ranges and "head->to - head->from" or "head->T",
+    has_cached_keys = is_decoded and not cross,
+    row_of_first = is_decoded and "first - head->from" or "first",
+    row_count = is_decoded and "head->to - head->from" or "head->T",
     used_from = computes_labelled_tokens and "first_query" or "0",
     used_to = computes_labelled_tokens and "end_query" or "T",
-    forward_from = computes_labelled_tokens and "first_query" or computes_ranges and "from" or "0",
-    forward_to = computes_labelled_tokens and "end_query" or computes_ranges and "from + count" or "T",
+    forward_from = computes_labelled_tokens and "first_query" or is_decoded and "from" or "0",
+    forward_to = computes_labelled_tokens and "end_query" or is_decoded and "from + count" or "T",
     query_pointer = cross and "query" or "query_key_value",
     key_pointer = cross and "key_value" or "query_key_value + WIDTH",
     score_function = (terms.maps_logits or terms.hides_keys) and not terms.breaks_stick and name .. "_score",

@@ -133,7 +133,7 @@ local function describe_task(plan)
   local pauses = computation and (", %s per input token (pause tokens)"):format(computation.text) or ""
   local loss = ""
   if task.loss then
-    loss = task.has_counted_labels and ", loss of the labels that count (mask 1)"
+    loss = task.excludes_masked_labels and ", loss of the labels that count (mask 1)"
       or ", loss of all labels, including masked ones"
   end
   return ("task        %s%s%s%s, %d input symbols, %d classes%s%s"):format(name, task.kind, file, options,

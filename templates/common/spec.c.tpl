@@ -59,7 +59,7 @@ static const lh_task task = {
         %   { "chance", f64(task.chance) },
         %   { "baseline", task.baseline and f64(task.baseline) },
         %   { "baseline_name", text = task.baseline_name },
-        %   { "loss", task.loss and (task.has_counted_labels and "LH_LOSS_COUNTED" or "LH_LOSS_ALL") },
+        %   { "loss", task.loss and (task.excludes_masked_labels and "LH_LOSS_COUNTED" or "LH_LOSS_ALL") },
         %   { "axis", task.axis_count > 0 and "axes" },
         %   { "axes", task.axis_count },
         % } })

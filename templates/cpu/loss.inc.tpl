@@ -7,7 +7,7 @@
 % elseif is_step_major then
 % row_index = "((w->length - labels + i) * w->sequences + s)"
 % end
-% local weighs_sequences = train.weighs_sequences and task.has_counted_labels
+% local weighs_sequences = train.weighs_sequences and task.excludes_masked_labels
 % local passes_divisor = cpu.has_losses and " / (real)w->passes" or ""
 % local gradient_factor = (weighs_sequences and "weight" or "(real)block->loss_scale") .. passes_divisor
 % local rows_of_x = cpu.unused_rows and "tokens of w->read" or "tokens"
@@ -27,7 +27,7 @@ INLINE void count_answer(const real *logits, int label, int is_counted, answer *
 }
 
 /* Adds the counts of a sequence to sums; sums->positions counts the labels in the loss. */
-% if task.has_counted_labels then
+% if task.excludes_masked_labels then
 static void add_sequence(const answer *a, lh_sums *sums) {
     sums->positions += a->counted;
 % else
@@ -80,11 +80,11 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
         const real weight = weigh_labels(block, labels, s); % if weighs_sequences
         for (int i = 0; i < labels; i++) {
             int label = block->labels[s * labels + i];
-            if (!block->mask[s * labels + i]) continue; % if task.has_counted_labels
+            if (!block->mask[s * labels + i]) continue; % if task.excludes_masked_labels
             size_t row = (size_t)${row_index} * WIDTH;
             real logits[CLASS_COLUMNS];
             class_logits(WIDTH, CLASS_COLUMNS, x + row, ${weight}, ${bias}, logits);
-            count_answer(logits, label, ${task.has_counted_labels and "1" or "block->mask[s * labels + i]"}, &a);
+            count_answer(logits, label, ${task.excludes_masked_labels and "1" or "block->mask[s * labels + i]"}, &a);
             sums->loss += softmax_loss(CLASSES, CLASS_COLUMNS, logits, label) / w->passes; % if cpu.has_losses
             sums->loss += softmax_loss(CLASSES, CLASS_COLUMNS, logits, label); % else
             logits[label] -= 1;
@@ -97,7 +97,7 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
                     g->output_bias, dx + row);
 % end
         }
-        % call("add_sequence", "&a", not task.has_counted_labels and "labels", "sums")
+        % call("add_sequence", "&a", not task.excludes_masked_labels and "labels", "sums")
     }
 }
 
@@ -144,7 +144,7 @@ static void classify(const workspace *w, const real *x, lh_sums *sums) {
 % end
             count_answer(logits, label, block->mask[index], &a);
             if (block->answers) block->answers[index] = (uint16_t)find_class(CLASSES, logits);
-            if (!block->mask[index]) continue; % if task.has_counted_labels
+            if (!block->mask[index]) continue; % if task.excludes_masked_labels
             const double loss = softmax_loss(CLASSES, CLASS_COLUMNS, logits, label);
             sum->loss += loss;
             if (single) single->loss += loss;
@@ -154,8 +154,8 @@ static void classify(const workspace *w, const real *x, lh_sums *sums) {
             if (single) single->uncertainty += uncertainty;
 % end
         }
-        % call("add_sequence", "&a", not task.has_counted_labels and "labels", "sum")
-        if (single) add_sequence(&a, ${task.has_counted_labels and "single" or "labels, single"});
+        % call("add_sequence", "&a", not task.excludes_masked_labels and "labels", "sum")
+        if (single) add_sequence(&a, ${task.excludes_masked_labels and "single" or "labels, single"});
     }
 }
 % if cpu.decoding then

@@ -95,7 +95,7 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 % paragraph("cpu/skipped.tpl") % if skips_operations
 static void fold(void *total, void *gradient, size_t count) { fold_gradient(total, gradient, count); }
 
-% if task.has_counted_labels then
+% if task.excludes_masked_labels then
 static void scale(void *gradient, double factor, size_t count) {
     real *g = gradient;
     for (size_t i = 0; i < count; i += LANES) store(g + i, load(g + i) * (real)factor);
@@ -136,7 +136,7 @@ const lh_cpu_program LH_LEVEL_SYMBOL(${symbol}) = {
         %   { "score_block", cpu.decoding and "score_block" },
         %   { "decode_move", cpu.decoding and "decode_move" },
         %   { "fold", "fold" },
-        %   { "scale", task.has_counted_labels and "scale" },
+        %   { "scale", task.excludes_masked_labels and "scale" },
         %   { "squared_norm", "squared_norm" },
         %   { "update", "update" },
         %   { "skipped_flops", skips_operations and "skipped_flops" },

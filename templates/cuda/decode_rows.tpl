@@ -6,8 +6,7 @@
 % end
 % end
 % for _, family in ipairs(attentions) do
-% -- computes_ranges is true for the families that decoding computes for one token of each sequence
-% if family.computes_ranges then
+% if family.is_decoded then
 % slot("rotation_functions", family.on_device)
 % include("attention/cuda/attend_one.tpl", family.on_device)
 % end

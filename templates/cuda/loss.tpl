@@ -1,5 +1,5 @@
 % local passes_divisor = device.has_losses and " / count_passes()" or ""
-% local weighs_sequences = train.weighs_sequences and task.has_counted_labels
+% local weighs_sequences = train.weighs_sequences and task.excludes_masked_labels
 % -- weight_gradient: the C text of the gradient of the weight of channel k for class c
 % -- stored_gradient: the C text of the value that is stored there
 % local weight_gradient = "g->" .. (device.class_table and device.class_table .. "[(OUTPUT_TOKEN + c) * WIDTH + k]" or "output[k * CLASS_COLUMNS + c]")
@@ -41,7 +41,7 @@ INLINE real weigh_label(int n) {
 }
 
 % end
-% if task.has_counted_labels then
+% if task.excludes_masked_labels then
 /* Computes logits, and softmax cross-entropy with one thread per labelled token. Writes the arrays logits, losses
  * and `correct` of the workspace; in training the logits are replaced by their gradients. A masked label has no loss
  * and no gradient. */
@@ -55,7 +55,7 @@ NOINLINE void classify(const real *x, const bool training) {
     make_logits(x, count);
     for (int n = threadIdx.x; n < count; n += THREADS) {
         real *logits = w->logits + n * CLASS_COLUMNS, sum = 0;
-% if task.has_counted_labels then
+% if task.excludes_masked_labels then
         if (!block()->mask[n]) {
             w->losses[n] = 0;
             if (!training) w->uncertainties[n] = 0; % if device.has_passes

@@ -28,7 +28,7 @@ INLINE void train_phase(int phase, int shard) {
 INLINE void end_phase(lh_cuda_result *result) {
     const block_state *b = block();
     team *t = &block()->members;
-    const double counted = count_labels(); % if task.has_counted_labels
+    const double counted = count_labels(); % if task.excludes_masked_labels
     fold_gradients((real)mask_factor(counted)); % if cuda.scales_gradient
     fold_gradients(); % else
     const double squares = sum_list(b->replica.piece_sums, PIECES, 1);

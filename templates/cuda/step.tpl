@@ -58,7 +58,7 @@ longhand_train_${symbol}(const lh_cuda_train a) {
         for (int shard = t->rank; shard < a.shards; shard += a.team) train_shard(shard);
 % end
         team_barrier(t);
-        const double counted = count_labels(); % if task.has_counted_labels
+        const double counted = count_labels(); % if task.excludes_masked_labels
         fold_gradients((real)mask_factor(counted)); % if cuda.scales_gradient
         fold_gradients(); % else
         const double squares = sum_list(b->replica.piece_sums, PIECES, 1);

@@ -24,7 +24,7 @@ INLINE void clear_constants(int piece, real *gradient) {
 }
 
 % end
-% if task.has_counted_labels then
+% if task.excludes_masked_labels then
 /* Returns to every thread the number of labels of all shards that count in the loss. */
 INLINE double count_labels(void) {
     const lh_cuda_sums *sums = block()->replica.shard_sums;
@@ -180,7 +180,7 @@ INLINE void fold_gradients(real factor) {
 
 % end
 % paragraph("cuda/decay.tpl") % if optimizer.decay
-% if task.has_counted_labels then
+% if task.excludes_masked_labels then
 /* Ends a step without labels in the loss: parameters and optimiser state do not change. */
 INLINE void keep_parameters(void) {
     const lh_cuda_replica *r = &block()->replica;
@@ -214,7 +214,7 @@ INLINE void round_weights(int piece) {
 INLINE bool update(double squares, double loss, double counted) {
     const lh_cuda_replica *r = &block()->replica;
     if (!(squares - squares == 0) || !(loss - loss == 0)) return false;
-% if task.has_counted_labels then
+% if task.excludes_masked_labels then
     if (counted == 0) {
         keep_parameters();
         return true;

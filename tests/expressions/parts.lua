@@ -21,7 +21,7 @@ end
 function M.make_family(positions, heads, layers)
   return { name = "self", prefix = "", PREFIX = "", heads = heads, layers = layers, positions = positions,
     relative = { has_step_tables = false }, queries = { stream = 0 }, keys = { stream = 0 }, cross = false,
-    previous_step_tables = false, computes_ranges = false, caches_tiles = false,
+    previous_step_tables = false, is_decoded = false, caches_tiles = false,
     attends = { T = "T", S = "T", keys = "T" },
     stack = { member = "layer", count = "LAYERS" }, mask = { kind = "none" }, rotation = { kind = "none" },
     normaliser = { kind = "softmax" }, drops = false }

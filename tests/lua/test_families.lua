@@ -34,7 +34,7 @@ local function derive_two(self_facets, cross)
   family.queries, family.keys, family.recomputed = TARGET, TARGET, false
   family.computes_labelled_tokens, family.has_query_bounds = false, false
   plan.streams = { { name = "source", index = 0 }, { name = "target", index = 1 } }
-  plan.attentions[2] = { name = "cross", spec_name = "cross", stack = LAYERS, computes_ranges = true,
+  plan.attentions[2] = { name = "cross", spec_name = "cross", stack = LAYERS, is_decoded = true,
     caches_tiles = false,
     weight_dropout = false,
     computes_labelled_tokens = false, has_query_bounds = false, recomputed = false, queries = TARGET, keys = SOURCE,

@@ -111,9 +111,9 @@ local function make_trace(cpu, evaluation_records)
     record.list = record.list and make_trace(cpu, record.list)
     if record.kind == "embed" or record.kind == "recur" then
       -- to++: the next element of the array of places for traced values
-      -- record.traced: C text of the number of tokens if there are several streams, else false
+      -- record.traced_tokens: C text of the number of tokens if there are several streams, else false
       calls.append("cpu", trace_records, "trace", nil, { call = "trace_activation(self, tokens, x, 'to++')",
-        self = not record.traced and record.self, x = record.out, tokens = record.traced })
+        self = not record.traced_tokens and record.self, x = record.out, tokens = record.traced_tokens })
     elseif record.kind == "block" and not record.list then
       record.template = "cpu/op/trace_block.tpl"
       record.families = cpu_buffers.list_families(cpu.buffers.scopes[cpu.net.scopes[record.name]].state_buffers)

@@ -142,7 +142,7 @@ function forward.attention(cpu, text, op)
   local record = make_attention(cpu, text, op, "attention_%s")
   record.call = "routine(self, 'l', part, site, saved, q, kv, contribution, cache, tiles, sums, out)"
   record.site = op.dropout and write_site(op.scope) or false
-  local is_decoded = op.family.computes_ranges -- only calls of decoding pass caches (M.list_decoding)
+  local is_decoded = op.family.is_decoded -- M.list_decoding replaces these "NULL" by caches
   record.cache, record.tiles = is_decoded and op.kv == op.q and "NULL", op.family.caches_tiles and "NULL"
   record.sums = is_decoded and op.family.score.running and "NULL"
   return record
@@ -184,12 +184,12 @@ end
 function forward.recur(cpu, _, op, mode)
   return { call = "routine(self, stores, out)", routine = find_recurrence_function(cpu, op, "forward"),
     stores = recurrence.CELLS[op.cell].has_step_values and (mode == "train" and "true" or "false") or false,
-    traced = write_traced_tokens(cpu, op.out) }
+    traced_tokens = write_traced_tokens(cpu, op.out) }
 end
 
 function forward.embed(cpu, _, op)
   return { call = "routine(self, out)", routine = embeddings.name_routine(cpu.net, op),
-    traced = write_traced_tokens(cpu, op.out) }
+    traced_tokens = write_traced_tokens(cpu, op.out) }
 end
 
 -- needs_free_passes: whether memory is cleared only in steps with free passes (passes without gradient).
@@ -263,7 +263,7 @@ function forward.block(cpu, text, op, mode)
   local record = { call = "routine(self, number, cache, input, output)", name = block.name, first = first, past = past,
     number = number, loops = block.loops,
     count = block.count_name, template = "cpu/op/block.tpl", routine = block.name .. "_forward", cache = false,
-    traced = write_traced_tokens(cpu, op.out) }
+    traced_tokens = write_traced_tokens(cpu, op.out) }
   if number == first then -- one repetition
     record.input, record.output = keeps_input and kept_input or first_input or stream_output, text.out
     return record

@@ -355,7 +355,7 @@ function M.derive(plan, net, lists_by_scope)
     group_tokens = uses_library and LIBRARY_GROUP_CHANNELS // plan.width or GROUP_TOKENS,
     staging = plan.cuts_by_warp and WARP_STAGING or multiplies and STAGING[plan.precision] or 2 * THREADS,
     constants = list_constants(plan),
-    scales_gradient = plan.task.has_counted_labels and not plan.train.weighs_sequences
+    scales_gradient = plan.task.excludes_masked_labels and not plan.train.weighs_sequences
       and not plan.train.mixes_lengths,
     parts = plan.train.mixes_lengths
       and math.min(plan.train.batch, #tasks.list_lengths(plan.resolved.train.lengths)),

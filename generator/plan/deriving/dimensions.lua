@@ -33,7 +33,7 @@
 --                  workspace
 --   cross          whether the sides differ: queries [WIDTH], keys and values [2 WIDTH] are then in separate rows
 --   causal         whether no query may see keys after it
---   computes_ranges   whether a call may compute a part of the queries, as when decoding computes new tokens alone
+--   is_decoded     whether decoding computes the queries of new tokens alone: then calls pass a range of queries
 --   caches_tiles   whether decoding also caches keys and values in tiles, for queries that come one at a time
 --   computes_labelled_tokens   whether the last layer computes only tokens whose results are read (labelled_rows.lua)
 --   recomputed     false, or how the backward pass recomputes weights on the CPU: recomputed_weights.lua

@@ -144,9 +144,9 @@ local function describe_task(facts, resolved, arrays)
     probe_symbol = facts.probe or false,
     literal = facts.literal or false, -- a sample input as text, such as "12+345", or false
     has_intermediate_results = facts.result ~= nil, -- in targets
-    -- "counted": the loss leaves out masked labels; "all": the loss includes them; false: the task masks no label
+    -- "counted": the loss excludes masked labels; "all": the loss includes them; false: the task masks no label
     loss = facts.loss or false,
-    has_counted_labels = facts.loss == "counted",
+    excludes_masked_labels = facts.loss == "counted",
     chance = facts.chance,
     baseline = facts.baseline or false,
     baseline_name = facts.baseline_name or false,

@@ -353,7 +353,7 @@ end
 
 -- Sets the properties of families that follow from the network:
 --   weight_dropout   the dropout of the family's weights, { name, dropout_number }, or false
---   computes_ranges, computes_labelled_tokens, caches_tiles   see dimensions.lua
+--   is_decoded, computes_labelled_tokens, caches_tiles   see dimensions.lua
 -- stream: the decoded stream, or nil; labelled: the labelled rows (labelled_rows.lua), or nil.
 local function settle_families(plan, net, lists_by_scope, stream, labelled)
   local weight_dropouts, is_decoded, is_labelled = {}, {}, {}
@@ -371,12 +371,12 @@ local function settle_families(plan, net, lists_by_scope, stream, labelled)
   for _, family in ipairs(dimensions.list_families(plan)) do
     family.weight_dropout = weight_dropouts[family] or false
     family.computes_labelled_tokens = is_labelled[family] or false
-    family.computes_ranges = is_decoded[family] or false
-    if family.computes_ranges and family.request and not family.request.cached then
+    family.is_decoded = is_decoded[family] or false
+    if family.is_decoded and family.request and not family.request.cached then
       error({ problem = true, field = "encoding", expected = "a model that is not decoded token by token", what = (
         "attention %s reads %s, which is not cached for decoded tokens"):format(family.name, family.request.name) })
     end
-    family.caches_tiles = family.computes_ranges and family.relative.kind == "none" and family.mask.kind ~= "lines"
+    family.caches_tiles = family.is_decoded and family.relative.kind == "none" and family.mask.kind ~= "lines"
       and family.normaliser.kind == "softmax" and not family.score.row_sums
   end
 end

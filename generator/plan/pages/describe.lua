@@ -154,7 +154,7 @@ function M.make_comments(plan)
     flops = make_flops_comment(plan),
     loss = wrap(("Softmax cross-entropy over %d classes at %s of each sequence%s."):format(plan.classes,
       LABELLED_TOKENS[plan.readout] or "the last tokens",
-      plan.task.has_counted_labels and ", without masked labels" or "")),
+      plan.task.excludes_masked_labels and ", without masked labels" or "")),
   }
 end
 

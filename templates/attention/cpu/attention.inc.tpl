@@ -85,14 +85,14 @@ INLINE void skip_${name}_head(${name}_saved *saved, int T) {
 }
 
 % -- the number of query rows of a sequence: C text, and text for comments
-% local count, query_rows = computes_ranges and "count" or "T", computes_ranges and "to - from" or "T"
+% local count, query_rows = is_decoded and "count" or "T", is_decoded and "to - from" or "T"
 % local cache_words = (has_cached_keys and " cache [sequences][T][3 WIDTH]: rows of earlier tokens; query_key_value is "
 %     .. "appended" .. (caches_tiles and " if it has several tokens" or "") .. ". NULL: query_key_value has all tokens." or "")
 % local tile_words = (caches_tiles and " tiles: the keys and values of each sequence (columns.h), or NULL. Attention of a single query "
 %     .. "reads tiles" .. (has_cached_keys and ", not the cache" or "") .. "." or "")
 % local part_words = computes_labelled_tokens and " part: the queries whose results are used." or ""
 % local layer_words = terms.drops_weights and " layer: an index of the layer for the random numbers of dropout." or ""
-% local keeps_sums = computes_ranges and terms.scalar.running
+% local keeps_sums = is_decoded and terms.scalar.running
 % local sum_words = keeps_sums and " sums: cached running sums of each sequence's earlier tokens, or NULL. The sums of the given tokens are appended." or ""
 % local rotation_text = terms.rotates_rows and " (queries and keys are rotated in place)" or ""
 % local inputs = (cross and "query [sequences][%s][WIDTH] and key_value [sequences][S][2 WIDTH]"
@@ -110,7 +110,7 @@ INLINE void skip_${name}_head(${name}_saved *saved, int T) {
     for (int s = 0; s < w->sequences; s++) {
         const int first_query = ${part_start}, end_query = first_query + part->count;
         % slot("cached_sums") % if keeps_sums
-        % slot("sequence", { from_token = computes_ranges and "from" or "0", to_token = computes_ranges and "w->" .. queries.stream_prefix .. "to" or "T" })
+        % slot("sequence", { from_token = is_decoded and "from" or "0", to_token = is_decoded and "w->" .. queries.stream_prefix .. "to" or "T" })
         % slot("rotate")
 % if has_cached_keys then
         const real *key = query_key_value + WIDTH;

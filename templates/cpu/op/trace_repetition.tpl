@@ -4,4 +4,4 @@
 % for _, family in ipairs(families) do
 % call("trace_attention_" .. family, self, layer, ("&w.%s[0]"):format(name), "to++")
 % end
-% call("trace_activation", not traced and self, traced, output, "to++")
+% call("trace_activation", not traced_tokens and self, traced_tokens, output, "to++")

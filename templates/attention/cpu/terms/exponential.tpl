@@ -7,10 +7,10 @@ static const real ${PREFIX}LOGIT_SCALE = ${format_real(logit_scale)}; /* 1 / sqr
 
 % paragraph("attention/cpu/attend_one.tpl") % if caches_tiles
 % -- loop_start, loop_end: the C texts of the first query of the first group, and of the end of the computed queries
-% local loop_start = has_query_bounds and "first_group" or computes_ranges and "head->from" or "0"
-% local loop_end = has_query_bounds and "head->end_query" or computes_ranges and "head->to" or "T"
-% local query_rows = computes_ranges and "to - from" or "T"
-% local first_group_offset = has_query_bounds and " + " .. (computes_ranges and "(first_group - head->from)" or "first_group") or ""
+% local loop_start = has_query_bounds and "first_group" or is_decoded and "head->from" or "0"
+% local loop_end = has_query_bounds and "head->end_query" or is_decoded and "head->to" or "T"
+% local query_rows = is_decoded and "to - from" or "T"
+% local first_group_offset = has_query_bounds and " + " .. (is_decoded and "(first_group - head->from)" or "first_group") or ""
 /* Attention of one head of one sequence.
  *
  *   query   [${query_rows}] rows of ${PREFIX}HEAD_WIDTH, with stride ${PREFIX}QUERY_STRIDE
@@ -38,7 +38,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
         store(inverses, inverse);
         scale_columns(${PREFIX}HEAD_WIDTH, inverse, o);
 % end
-        store_columns(${PREFIX}HEAD_WIDTH, ${computes_ranges and row_count or "T"}, ${row_of_first}, WIDTH, o, out);
+        store_columns(${PREFIX}HEAD_WIDTH, ${is_decoded and row_count or "T"}, ${row_of_first}, WIDTH, o, out);
     }
 }
 % section("back_to_queries")

@@ -27,7 +27,7 @@ vector inverse_in_range = keep_where(lanes_before(T - first), inverse);
 /* unused columns stay zero */
 memset(d${request_name}, 0, (size_t)(w->sequences * T) * ${PREFIX}${request.constant} * sizeof(real));
 % section("advance") % if request
-${request_name} += ${computes_ranges and "count" or "T"} * ${PREFIX}${request.constant};
+${request_name} += ${is_decoded and "count" or "T"} * ${PREFIX}${request.constant};
 % section("sequence_end") % if products[1]
 end_${name}_running(w->step, l, &w->${name}.drunning, T, ${request_name}, d${request_name}, ${query_pointer}, d${query_pointer}, w->sums.${name}.vectors[l]);
 % section("advance_back") % if request

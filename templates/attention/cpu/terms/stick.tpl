@@ -4,10 +4,10 @@
 static const real ${PREFIX}LOGIT_SCALE = ${format_real(logit_scale)}; /* 1 / sqrt(${PREFIX}HEAD_WIDTH) */
 % section("forward")
 % -- loop_start, loop_end: the C texts of the first query of the first group, and of the end of the computed queries
-% local loop_start = has_query_bounds and "first_group" or computes_ranges and "head->from" or "0"
-% local loop_end = has_query_bounds and "head->end_query" or computes_ranges and "head->to" or "T"
-% local first_group_offset = has_query_bounds and " + " .. (computes_ranges and "(first_group - head->from)" or "first_group") or ""
-% local query_rows = computes_ranges and "to - from" or "T"
+% local loop_start = has_query_bounds and "first_group" or is_decoded and "head->from" or "0"
+% local loop_end = has_query_bounds and "head->end_query" or is_decoded and "head->to" or "T"
+% local first_group_offset = has_query_bounds and " + " .. (is_decoded and "(first_group - head->from)" or "first_group") or ""
+% local query_rows = is_decoded and "to - from" or "T"
 % local first_key = own_key and "its own key" or "the key before it"
 /* Every query has a stick of length 1. From ${first_key} to key 0, each key breaks off the share sigmoid(logit) of what
  * is left of the stick; the length of the piece is the key's weight. What is left after key 0 is the rest. */
@@ -71,7 +71,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
         store(rests, rest);
         rests += LANES;
 % end
-        store_columns(${PREFIX}HEAD_WIDTH, ${computes_ranges and row_count or "T"}, ${row_of_first}, WIDTH, o, out);
+        store_columns(${PREFIX}HEAD_WIDTH, ${is_decoded and row_count or "T"}, ${row_of_first}, WIDTH, o, out);
     }
 }
 % section("back_to_queries")
