@@ -33,20 +33,20 @@ local function find_choice(context, task_node)
   return choice
 end
 
--- Refuses fields of a section that require another field (`requires` in schema.lua) if the section lacks that field.
+-- Refuses fields whose required field is missing (`requires` in schema.lua).
 --   section, section_node   the section's name and node
---   is_stated               the names of the section's fields, as a set; nil: unknown, so no field is refused
+--   is_present              the set of required fields that are present; nil: unknown, so no field is refused
 --   description             words for messages: the choice that excludes the refused fields, such as `task.data`
-local function refuse_dependent_fields(context, section, section_node, is_stated, description)
-  for _, field in ipairs(is_stated and schema.children[section] or {}) do
+local function refuse_dependent_fields(context, section, section_node, is_present, description)
+  for _, field in ipairs(is_present and schema.children[section] or {}) do
     local node = field.requires and section_node.fields[field.name]
-    if node and not is_stated[field.requires] then
+    if node and not is_present[field.requires] then
       add(context, node, field.path, "cannot be used with " .. description, ("%s.%s"):format(section, field.requires))
     end
   end
 end
 
--- Removes from the task's table the fields of a choice that --set has replaced, and the fields that require them.
+-- If --set has chosen another task, removes the fields of the old choice from the task's table.
 function M.drop_replaced_task(context)
   local task_node = context.root.fields.task
   local choice = tree.is_table(task_node) and sections.find_task_choice(task_node)
@@ -63,9 +63,8 @@ function M.drop_replaced_task(context)
   end
 end
 
--- Resolves the labels in the loss: all labels, or only counted labels (mask 1). facts.loss becomes "all" or "counted",
--- or nil if the task masks no label. facts.mask: the default for each kind of model, or nil (tasks.lua). The resolved
--- task omits the value "counted" for examples in files, and the value "all" for other tasks.
+-- Resolves the labels in the loss: facts.loss becomes "all" or "counted" (mask 1); nil if the task masks no label.
+-- The resolved task omits "counted" for examples in files, and "all" for other tasks.
 local function settle_loss(context, task_node, facts)
   local task, node = context.resolved.task, task_node.fields.loss
   local has_files = facts.data and not facts.data.is_generated
@@ -80,8 +79,8 @@ local function settle_loss(context, task_node, facts)
   task.loss = default_labels and facts.loss ~= omitted_value and facts.loss or nil
 end
 
--- Sets the number of cells of a tape, unless the spec states one, to the number of tokens of the longest input. With
--- examples in files, this is the longest input that task.longest allows.
+-- Gives a tape one cell for each token of the longest input, unless the spec states model.cells. For examples in files,
+-- task.longest limits the longest input.
 local function settle_cells(context)
   local model, facts = context.resolved.model, context.task
   if not model or model.cell ~= "tape_rnn" or model.cells then
@@ -104,8 +103,7 @@ function M.refuse_network_fields(context)
   end
 end
 
--- Settles the task and sets context.task, the task's facts. The kind of a user's own task is the name of its file
--- without .c.
+-- Settles the task and sets context.task, the task's facts.
 function M.settle_task(context)
   local task_node, task = context.root.fields.task, context.resolved.task
   if not task or not tree.is_table(task_node) then

@@ -1,10 +1,11 @@
 -- Resolves the encoding of each attention of a model after the schema has been applied: the formula of its score, the
 -- way in which cross-attention reads positions, and the distances that have learned vectors.
 --
--- Input: the context of validate.lua with the resolved spec; for M.settle_score also the texts of the spec's files, by
--- display path (load.lua). Output: M.settle_score returns the formula, and reduces the families' tables in
--- resolved.encoding to facets that differ from the shared facets; M.settle_sides sets relative.sides. Errors go to the
--- diagnostics.
+-- Input: the context of validate.lua with the resolved spec; texts, the spec's files by display path (load.lua).
+-- Output:
+--   M.settle_score   returns the formula; leaves in encoding.<family> only facets that differ from shared facets
+--   M.settle_sides   sets relative.sides
+-- Errors go to the diagnostics.
 
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
@@ -23,9 +24,10 @@ local function is_default(context, path)
   return origin ~= nil and origin.default == true
 end
 
--- The formula of a score, or nil. Unless the spec states positions.draw, each layer samples the random positions that a
--- score reads. family: the family to which the encoding belongs, nil for the shared encoding; user: the family that
--- uses the formula.
+-- Returns the formula of a score, or nil. If the score reads random positions, each layer samples them, unless the spec
+-- states positions.draw.
+--   family   the family to which the encoding belongs; nil for the shared encoding
+--   user     the family that uses the formula
 local function resolve_formula(context, texts, encoding, family, user)
   local nodes, path = values.get_formula_nodes(context, family), family and "encoding." .. family or "encoding"
   local model = context.resolved.model
@@ -39,11 +41,12 @@ local function resolve_formula(context, texts, encoding, family, user)
   return formula
 end
 
--- Sets positions.reading of cross-attention with random positions to "difference". Distances are sampled for a single
--- sequence, but the queries and keys of cross-attention are from two sequences. So a distance must be the difference of
--- two sampled positions. encoding: the family's encoding; cross_encoding: encoding.cross of the resolved spec, or nil.
--- Returns a function to call when the score is known. This function undoes the change if nothing reads distances; else,
--- if the spec states another value of `reading`, the function sets context.conflicting_reading.
+-- Sets positions.reading of cross-attention with random positions to "difference". Other values sample distances for
+-- one sequence, but queries and keys of cross-attention are from two sequences.
+--   encoding         the family's encoding
+--   cross_encoding   encoding.cross of the resolved spec, or nil
+-- Returns a function to call when the score is known. If nothing reads distances, this function undoes the change. If
+-- something does, and the spec states another value, the function sets context.conflicting_reading.
 local function settle_cross(context, encoding, cross_encoding)
   local positions, path = encoding.positions, "encoding.cross.positions.reading"
   local shared_path = "encoding.positions.reading"
@@ -62,25 +65,24 @@ local function settle_cross(context, encoding, cross_encoding)
   end
 end
 
--- The formula that cross-attention inherits from a shared score. Cross-attention does not inherit a score that reads
--- positions, distances or indices: the result is nil. A trial resolution, whose errors are not reported, determines
--- what the score reads. family: nil if `encoding` is a view of the shared encoding.
+-- Returns the formula that cross-attention inherits from a shared score. A score that reads positions, distances or
+-- indices is not inherited: the result is nil. family: "cross", or nil if the spec has no table encoding.cross.
 local function inherit_formula(context, texts, encoding, family)
+  -- A trial, whose errors are not reported, shows what the score reads.
   local trial = setmetatable({ diagnostics = diagnostics.new(),
     origins = setmetatable({}, { __index = context.origins }) }, { __index = context })
   local trial_encoding = setmetatable({ positions = lists.copy(encoding.positions) }, { __index = encoding })
   resolve_formula(trial, texts, trial_encoding, family, "cross")
   if not trial_encoding.score or inherit.reads_positions(trial_encoding.score) then
-    -- The view of a shared encoding gets the score "none", which families.settle copies to encoding.cross. Without
-    -- this value, cross-attention would have the shared score.
+    -- Without "none", cross-attention would have the shared score. families.settle copies "none" to encoding.cross.
     encoding.score = not family and values.get_formula_nodes(context).score and "none" or nil
     return nil
   end
   return resolve_formula(context, texts, encoding, family, "cross")
 end
 
--- The formula of the score, or nil; for a model with several families { families = { name = formula } }. Each family
--- gets its own formula, since the formula may depend on the family's number of layers.
+-- Returns the formula of the score, or nil; for a model with several families { families = { name = formula } }.
+-- Families have separate formulas, since a formula may depend on the family's number of layers.
 function M.settle_score(context, texts)
   local encoding, model = context.resolved.encoding, context.resolved.model
   local names = families.list(model, encoding)
@@ -94,6 +96,7 @@ function M.settle_score(context, texts)
   encoding_node = tree.is_table(encoding_node) and encoding_node or nil
   for _, name in ipairs(names) do
     local family_encoding = encoding[name]
+    -- A family without a table gets a view of the shared encoding, in which its own score replaces the shared score.
     shared_encodings[name] = not family_encoding and setmetatable({}, { __index = encoding }) or nil
     local used_encoding = family_encoding or shared_encodings[name]
     local finish_positions = name == "cross" and settle_cross(context, used_encoding, family_encoding)

@@ -87,7 +87,7 @@ local function report_unknown_family(context, node, path)
   end
 end
 
--- Reports a field that its table may not have. kind: as in check_names; legal_fields: the fields that it may have.
+-- Reports a field that its table cannot have. kind: as in check_names; legal_fields: the fields of such a table.
 local function report_unknown_field(context, node, path, kind, legal_fields)
   local family, field_path = path:match("^encoding%.(%l+%d?)%.?(.*)$")
   if families.is_name[family] and field_path == "" then
@@ -96,7 +96,7 @@ local function report_unknown_field(context, node, path, kind, legal_fields)
     local is_in_preset = node.origin.path and node.origin.path ~= context.loaded.source
     return add(context, node, path, "vectors of positions are added to the tokens, before any attention",
       "encoding.additive" .. (families.is_layer[family] and "" or ", which applies to both streams"), is_in_preset
-        and ("encoding.%s uses this preset: write only the preset's other facets"):format(family) or nil)
+        and ("instead of `use`, write the preset's facets in encoding.%s, without `additive`"):format(family) or nil)
   end
   if path == "encoding.heads" then
     return add(context, node, path, "all heads of a layer have one encoding", 'encoding.layers, rotation.heads, or a '
@@ -116,8 +116,8 @@ local function report_unknown_field(context, node, path, kind, legal_fields)
     table.concat(expected, ", "), make_hint)
 end
 
--- Whether a field applies to the model. The field encoding.<family> does not apply if the model's kind is known and has
--- no such family; all other fields apply.
+-- Whether a field applies to the model. A field encoding.<family> applies if the model has the family, or if the kind
+-- of the model is unknown.
 local function applies_to(context, field)
   local model = context.resolved.model
   local is_family_table = field.family and field.path == "encoding." .. field.family
@@ -129,8 +129,8 @@ local function applies_to(context, field)
   return lists.has(families.list_kinds(field.family), model.kind)
 end
 
--- Returns a table's node in which values without a name are moved into the field for them (`items` in schema.lua); the
--- node itself if it has no such values, if no field takes them, or if that field is given too.
+-- Moves a table's values without a name into the field for them (`items` in schema.lua). Returns the new node; the old
+-- node if it has no such values, or if that field does not exist or is given, too.
 local function name_items(node, path)
   local name = schema.by_path[path] and schema.by_path[path].items
   if not name or #node.items == 0 or node.fields[name] then
@@ -140,9 +140,9 @@ local function name_items(node, path)
   return { origin = node.origin, fields = lists.merge(node.fields, { [name] = named_items }), items = {} }
 end
 
--- Reports values without a name, and fields that a table of this kind does not have. Such a field is dropped instead if
--- it is marked `droppable` (tree.merge) and another kind has the field. kind: nil if all tables at the path have the
--- same fields, false if the kind is wrong or unknown.
+-- Reports values without a name, and fields that a table of this kind does not have. A field that another kind has is
+-- dropped instead if it is marked `droppable` (tree.merge).
+--   kind   nil if all tables at the path have the same fields; false if the kind is wrong or unknown
 local function check_names(context, node, path, kind)
   if #node.items > 0 then
     add(context, node.items[1], locate.join(path, 1), "a value without a name", "name = value")
@@ -163,8 +163,7 @@ local function check_names(context, node, path, kind)
   end
 end
 
--- A node without these fields; nil if the node has fields, but no others. An empty table stays an empty table. A node
--- that is no table is returned unchanged.
+-- Returns a node without these fields; nil if all its fields are among them. Empty tables and other values stay.
 local function remove_fields(node, fields)
   if not tree.is_table(node) then
     return node
@@ -179,13 +178,12 @@ end
 
 local read_table
 
--- Reads a field whose type is not table. The table of lengths may have attached fields, such as a curriculum, in
--- addition to its values, or only attached fields.
+-- Reads a field whose type is not table. A table of lengths may have attached fields, such as a curriculum.
 local function read_value(context, field, node, result)
   local attached_fields = schema.children[field.path]
   local value_node = node
   if node and attached_fields then
-    value_node = remove_fields(node, attached_fields)
+    value_node = remove_fields(node, attached_fields) -- nil: there are only attached fields
   end
   if node then
     record_origin(context, field.path, node)
@@ -275,9 +273,9 @@ function M.resolve(loaded, d, options)
   settle.refuse_network_fields(context)
   settle_encoding.settle_sides(context)
   context.init = checkpoint.read(context, context.root.fields.init)
-  -- Without a preset, fields have defaults in place of the preset's values, and rules would report these defaults.
+  -- With a missing preset, rules would report defaults that stand for the preset's values.
   local has_all_presets = next(context.partial) == nil
-  local can_read_scores = has_all_presets and not loaded.is_untraceable
+  local can_read_scores = has_all_presets and not loaded.has_untraceable_code
   context.score = can_read_scores and settle_encoding.settle_score(context, loaded.texts) or nil
   context.has_no_errors = d:count() == 0
   local warnings = has_all_presets and rules.apply(context)

@@ -24,14 +24,14 @@ local M = {}
 
 local show = diagnostics.show
 
--- Adds an error about a field, at the position of its node; for a default or no node, at the spec's table.
+-- Adds an error about a field, at the position of its node. For a default or no node, the position is the spec's table.
 local function add(context, node, path, message, expected, hint)
   local position = node and not node.origin.default and node.origin or context.root.origin
   context.diagnostics:add({ at = position, field = path, shared_field = families.make_shared_path(path),
     what = message, expected = expected, hint = hint })
 end
 
--- Describes the value of a node, as the start of a sentence; for some values the description is a whole sentence.
+-- Describes the value of a node. The text is the start of a sentence or a whole sentence.
 local function describe(node)
   return tree.show(node) .. (type(node.value) == "string" and " is a string" or "")
 end
@@ -150,7 +150,6 @@ local function read_ascending_items(context, node, path, read)
   return is_valid and list or nil
 end
 
--- A strictly ascending list of integers, or nil after errors.
 local function read_ascending_integers(context, node, path, bounds)
   if not tree.is_list(node) then
     return add(context, node, path, tree.is_table(node) and #node.items == 0 and "the list is empty"
@@ -234,7 +233,7 @@ function readers.by(context, field, node)
       by[name] = readers.lengths(context, { path = path, type = "passes", bounds = PASS_BOUNDS }, value_node)
     elseif value_node.value == true then
       by[name] = true
-    elseif tree.is_table(value_node) then -- an axis, whose name rules check
+    elseif tree.is_table(value_node) then -- an axis; the rules check its name
       by[name] = readers.lengths(context, { path = path, type = "axis", bounds = AXIS_BOUNDS }, value_node)
     else
       report_misfit(context, value_node, path, schema.TEXT.axis)
@@ -268,6 +267,7 @@ function readers.names(context, field, node)
   return lists.append(list, lists.filter(field.choices or {}, function(name) return is_given[name] end))
 end
 
+-- Reads the choice of checkpoints to keep: a word or a list of steps.
 function readers.keep(context, field, node)
   if tree.is_table(node) then
     return read_ascending_integers(context, node, field.path, { min = 0, max = (1 << 31) - 1 })
@@ -389,7 +389,7 @@ function readers.settings(context, field, node)
   return next(settings) and settings or nil
 end
 
--- The nodes { score, parameters } of a family, or of the shared facets.
+-- Returns the nodes { score, parameters } of a family's own score. family: nil for the shared score.
 function M.get_formula_nodes(context, family)
   local formulas, name = context.formulas, family or "encoding"
   formulas[name] = formulas[name] or {}
@@ -409,8 +409,8 @@ function readers.options(context, _, node)
   context.options_node = node
 end
 
--- Stores the node of a score, which spec/score/score.lua reads together with its parameters: a score for each family
--- that has its own, and a score "encoding" that the other families share. After an error, the score is false, not nil.
+-- Stores the node of a score, which spec/score/score.lua reads together with its parameters. After an error, the score
+-- is false, not nil.
 function readers.score(context, field, node)
   local formula = M.get_formula_nodes(context, field.family)
   formula.score = not node.is_none and node or nil

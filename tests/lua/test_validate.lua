@@ -110,7 +110,7 @@ function TestValidate.test_a_family_uses_no_preset_that_adds_vectors()
   local text = "return { " .. TASK .. [[ model = { kind = "encoder_decoder" },
     encoding = { kind = "alibi", cross = { use = "sinusoid" } } }]]
   refuse(text, "encoding.cross.additive: vectors of positions are added to the tokens")
-  refuse(text, "hint: encoding.cross uses this preset: write only the preset's other facets")
+  refuse(text, "hint: instead of `use`, write the preset's facets in encoding.cross, without `additive`")
 end
 
 function TestValidate.test_defaults_follow_other_fields()

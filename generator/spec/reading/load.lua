@@ -9,7 +9,7 @@
 --   find_file(origin, name)   returns { shown, real } for a file that the spec names: the path for messages, and the
 --                         path to open; name, origin: the value that names the file, and its origin
 --   read_file(origin, name)   returns the file's display path and text; or its display path, nil and a message
---   is_untraceable   whether a function has a token that tracing cannot record; the error has been reported
+--   has_untraceable_code   whether a function has a token that tracing cannot record; the error has been reported
 -- If a preset of a section is missing, the section is marked `partial`. Reading continues after this and other errors
 -- in sections, so that all mistakes are reported together. Invariants: reads files, writes no file; errors go to
 -- diagnostics; no file uses itself, directly or through others.
@@ -93,7 +93,7 @@ end
 -- Reports tokens in function bodies that tracing cannot record.
 local function check_functions(state, text, path)
   for _, token in ipairs(locate.find_forbidden(text)) do
-    state.is_untraceable = true
+    state.has_untraceable_code = true
     state.diagnostics:add({ path = path, line = token.line, col = token.col,
       what = ("`%s` inside a function body"):format(token.text), expected = locate.INSTEAD[token.text]
         .. "; a function of a spec is traced once, and Lua cannot trace comparisons or branches" })
@@ -370,11 +370,11 @@ local function find_file(state, main, origin, name)
 end
 
 -- The state of loading:
---   files            the results of open_file by real path; false: an unusable file
---   texts            the texts by display path
---   tolerated        the number of errors that let reading continue
---   is_untraceable   see the head of this file
---   partial          added by `finish`: the set of the sections in which a preset is missing
+--   files                  the results of open_file by real path; false: an unusable file
+--   texts                  the texts by display path
+--   tolerated              the number of errors that let reading continue
+--   has_untraceable_code   see the head of this file
+--   partial                added by `finish`: the set of the sections in which a preset is missing
 local function make_state(options)
   return { root = paths.resolve(options.root), diagnostics = options.diagnostics, files = {}, texts = {}, tolerated = 0,
     budget = sandbox.make_budget() }
@@ -394,7 +394,7 @@ local function finish(state, file, id, fatal_errors)
     return location.shown, read_text(location.real)
   end
   return { id = id, source = file.shown, root = state.root, tree = root, texts = state.texts,
-    find_file = find_named_file, read_file = read_file, is_untraceable = state.is_untraceable or false }
+    find_file = find_named_file, read_file = read_file, has_untraceable_code = state.has_untraceable_code or false }
 end
 
 -- Loads the spec at `path`. options: root (the repository), diagnostics, sets = { { path, text }, ... } or nil. Returns

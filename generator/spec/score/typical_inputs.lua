@@ -13,9 +13,10 @@
 -- Output of M.find_problem: nil if all values are finite, otherwise { what, expected, hint }.
 --
 -- Typical inputs are pairs of tokens that see each other, logits of -1, 0 and 1, and the initial values of parameters.
--- Values that are random at first (values of tokens, parameters with a distribution) are tried near 0, and near plus
--- and minus their standard deviation. The tried values are never 0, and two parameters or two numbers of a table have
--- different values. Rows of a block's input, of queries and of keys are assumed to have the mean square 1.
+-- Some values are random at first: values of tokens, and parameters with a distribution. Random values are tried near
+-- 0, and near plus and minus their standard deviation, but never at 0. Random parameters have different values, and
+-- so have the random numbers of a table. Each row of a block's input, of queries and of keys is assumed to have mean
+-- square 1.
 
 local evaluate = require("expression.evaluate").evaluate
 local has_head = require("expression.leaves").has_head
@@ -32,13 +33,14 @@ local MAX_STEPS = 200000 -- computed nodes for all pairs, heads, layers and tria
 local FEW_DIGITS = "%.3g"
 local GOLDEN_RATIO = (math.sqrt(5) - 1) / 2 -- its multiples are spread evenly modulo 1
 
--- The pairs { query, key } that are computed: the first, a middle and the last query, each with near and far keys. If
--- the keys that a query sees depend on more than the distance, each query has only the key of its own token.
+-- Returns the pairs { query, key } to compute: the first, a middle and the last query, each with near and far keys.
+-- With lines or the mask "antidiagonal", visible keys depend on more than the distance. Then the only key of a query is
+-- its own token.
 local function list_pairs(options)
   local last, mask, pairs_of_tokens = options.tokens - 1, options.mask, {}
-  local has_own_key_alone = options.lines or mask and mask.kind == "antidiagonal"
+  local has_only_own_key = options.lines or mask and mask.kind == "antidiagonal"
   for _, query in ipairs({ 0, last // 2, last }) do
-    for _, key in ipairs(has_own_key_alone and { query }
+    for _, key in ipairs(has_only_own_key and { query }
       or { query, query - 1, query + 1, query - 4, query + 4, 0, last }) do
       local is_token = key >= 0 and key <= last
       if is_token and sees(mask, options.causal, options.cross, query, key) then
@@ -58,13 +60,13 @@ local function make_factor(p, index)
   return 1 - code * GOLDEN_RATIO % 1 / 4
 end
 
--- The standard deviation of a value of a token, whose map or vector has the initial values p.init.
+-- Returns the standard deviation of a token's value. p: the parameter that makes the value, a map or a vector.
 local function compute_deviation(p, options)
   local factor = type(p.init) == "table" and p.init.sigma or p.init
   return p.unit and 1 or math.abs(factor) * math.sqrt(p.from and options.head_width or options.width)
 end
 
--- The value of a parameter of a head. index: from 0, for a parameter with several values.
+-- Returns the value of a parameter for a head. index: from 0, for a parameter with several values.
 local function read_parameter(p, head, scale, index)
   if p.values then
     local row = #p.values > (p.size or 1) and has_head(p) and head or 0
@@ -73,8 +75,9 @@ local function read_parameter(p, head, scale, index)
   return type(p.init) == "table" and scale * make_factor(p, index) * p.init.sigma or p.init
 end
 
--- The sampled position of a token, or the sampled distance of a pair. node: the symbol that reads it; value: the
--- token's index, or the difference of two indices. Values are scaled so that they cover the whole range of the node.
+-- Returns the sampled position of a token, or the sampled distance of a pair, scaled to cover the range of the node.
+--   node    the symbol that reads the position or distance
+--   value   the token's index, or the difference of two indices
 local function spread(node, value, options)
   local scale = math.max(1, math.max(-node.low, node.high) // math.max(1, options.tokens - 1))
   return math.max(node.low, math.min(node.high, value * scale))
@@ -103,7 +106,7 @@ local function is_finite(value)
   return type(value) ~= "number" or value - value == 0
 end
 
--- The innermost part of a formula whose value is not finite, although the values of the parts inside it are finite.
+-- Returns the innermost part of a formula that is not finite: all parts inside it are finite.
 local function find_culprit(node, values)
   local argument = lists.find(node, function(candidate) return not is_finite(values[candidate]) end)
   return argument and find_culprit(argument, values) or node
@@ -140,8 +143,9 @@ local function describe(root, values, input)
     hint = HINTS[culprit.op] or IS_RISKY[culprit.op] and DOMAIN_HINT or nil }
 end
 
--- The number of nodes that one evaluation computes, as a float, which may be infinite. key_count: the number of terms
--- of a sum over keys. results: root -> the result of an earlier call.
+-- Returns the number of nodes that one evaluation computes: a float, possibly infinite.
+--   key_count   the number of terms of a sum over keys
+--   results     root -> the result of an earlier call
 local function count_steps(root, key_count, results)
   if not results[root] then
     local steps = 0.0

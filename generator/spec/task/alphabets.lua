@@ -1,8 +1,7 @@
--- Sizes of alphabets, the lines of a task's header that list symbols, and alphabets of the numbers 0, 1, ...
+-- Limits of alphabets, and a reader of header lines that list symbols.
 --
--- Input and output: the names of an alphabet's symbols, a list of texts. A resolved spec states a long alphabet of
--- numbers by its size. For such an alphabet, generated code reads the names of symbols from a table of the runtime, so
--- no file lists the symbols.
+-- An alphabet is a list of texts, the names of its symbols. A resolved spec states a long alphabet of the numbers
+-- 0, 1, ... by its size. Generated code then reads the names from a table of the runtime.
 
 local diagnostics = require("base.diagnostics")
 
@@ -10,9 +9,9 @@ local M = {}
 
 M.MAX_SYMBOLS = 65000 -- symbols of an alphabet; LH_NUMBER_NAMES of longhand/spec.h
 M.MAX_TOKENS = 65536 -- tokens of a model, including tokens that are not symbols: a token has 16 bits
-M.MAX_LISTED = 4096 -- an alphabet of numbers with more symbols than this is stated by its size, without a list
+M.MAX_LISTED = 4096 -- symbols of an alphabet of numbers that a spec lists; longer ones are stated by size
 
--- Whether an alphabet consists of the numbers 0, 1, 2, ... and is so long that specs and generated code do not list it.
+-- Whether an alphabet consists of the numbers 0, 1, 2, ... and is too long to be listed.
 function M.are_many_numbers(names)
   local i = #names
   while i > 0 and names[i] == tostring(i - 1) do
@@ -21,7 +20,7 @@ function M.are_many_numbers(names)
   return #names > M.MAX_LISTED and i == 0
 end
 
--- An alphabet as the resolved spec states it: the names, or the size of a long alphabet of numbers.
+-- Returns an alphabet as the resolved spec states it: the names, or the size of a long alphabet of numbers.
 function M.shorten(names)
   return names and M.are_many_numbers(names) and #names or names
 end
@@ -33,8 +32,7 @@ local function read_numbers(word)
   return first and first <= last and { first = first, last = last } or nil
 end
 
--- Reads the symbols of a line in the header of a task, with ranges of numbers such as 0..99; for an invalid line: nil,
--- the problem and the expected form.
+-- Reads the symbols that a header line lists. Returns nil, the problem and the expected form for an invalid line.
 function M.read(value)
   local symbols, is_listed = {}, {}
   for word in value:gmatch("%S+") do

@@ -1,4 +1,4 @@
--- Axes: properties of dataset examples in addition to their lengths, by whose values an evaluation groups the examples.
+-- Axes: properties of dataset examples, such as the number of digits. An evaluation groups examples by axes.
 --
 -- Input: the names of axes in a spec; the context of validate.lua with the resolved spec and the task's facts. Output:
 -- the field `axes` of the facts of a task (tasks.lua); errors in the diagnostics.
@@ -19,13 +19,12 @@ M.IS_SETTING = lists.to_set(M.SETTINGS)
 M.MAX_PASSES = 10000
 M.MAX_NOISE = 1e6 -- the largest standard deviation of noise
 M.TRAINED = "trained" -- whether an example is in the training set; files have this axis even if task.axes lacks it
--- The axis `frame`: the number of digits to which numbers are padded; 0: no padding. A task generates its examples for
--- the requested values, so a spec cannot request all values by `true`; with examples in files it can.
+-- The axis `frame`: the number of digits to which numbers are padded; 0: no padding. A task generates examples for the
+-- requested frames, so its spec cannot request all frames by `true`.
 M.FRAME = "frame"
 local IS_LIMITED_BY_FRAME = { digits = true, carry = true } -- axes whose values a frame limits
 
--- Names that an axis may not have: keys of examples and of lines of eval.jsonl, and columns of
--- the tables that python/longhand makes of them.
+-- Names that an axis cannot have: keys of examples and of eval.jsonl, and columns of tables of python/longhand.
 M.IS_KEY = lists.split_set([[input target mask positions length step split set by examples batch draws accuracy
   exact_match loss sd_over_draws id digest task encoding seed learning_rate beyond novel noise passes stop of order
   decoding counted greedy_examples
@@ -49,7 +48,7 @@ function M.find_declared(facts, name)
   return lists.find(facts.axes or {}, function(axis) return axis.name == name end)
 end
 
--- The axis with this name; nil if there is none. Every task with a dataset has `length`; with files, also `trained`.
+-- Returns the axis with this name, or nil. Every dataset has the axis `length`; files also have `trained`.
 local function find_axis(facts, name)
   local axis = M.find_declared(facts, name)
   if not axis and name == M.TRAINED and not facts.data.is_generated then
@@ -73,15 +72,14 @@ local function report_unknown_axis(facts, report, path, name)
     expected = table.concat(names, ", "), hint = similar_names.make_hint(name, names) })
 end
 
--- The values that an evaluation requests on an axis, in ascending order: the values of a list, or the first and the
--- last of a range; empty if the evaluation requests all values. request: an entry of eval.by.
+-- Returns the requested values of an axis: a list, or the two ends of a range; empty if all values are requested.
+-- request: an entry of eval.by.
 local function list_values(request)
   return type(request) == "table" and (request.list or { request.first, request.last }) or {}
 end
 
--- The axis with the values that an evaluation may request. A wider frame has space for more digits and longer carries.
--- So if the widest requested frame exceeds the last value of an axis in IS_LIMITED_BY_FRAME, the result is a copy of
--- the axis that ends at this frame. by: the value of eval.by.
+-- Returns the axis with the values that an evaluation may request. An axis of IS_LIMITED_BY_FRAME ends at the widest
+-- requested frame, if this frame exceeds the axis. by: the value of eval.by.
 local function widen_axis(axis, by)
   local frames = list_values(by[M.FRAME])
   local max_frame = frames[#frames] or 0
@@ -100,7 +98,7 @@ local function check_values(report, path, axis, request)
   end
 end
 
--- Checks the axes of `by`, the field at `path`, and the values that they request.
+-- Checks the axes of `by` and their requested values. path: the path of `by`.
 local function check_by(facts, report, path, by)
   local count = 0
   for name, request in next, by do
@@ -111,7 +109,7 @@ local function check_by(facts, report, path, by)
         report_unknown_axis(facts, report, path, name)
       elseif name == M.FRAME and request == true and facts.data.is_generated then
         report.add({ axis_path, path }, { what = "the value `true` does not determine which frames to generate",
-          expected = "{ list = { 0, 80 } } or { 80, 120, step = 20 }: places of a number, 0 for no padding" })
+          expected = "{ list = { 0, 80 } } or { 80, 120, step = 20 }: digits of a padded number, 0 for no padding" })
       else
         check_values(report, axis_path, widen_axis(axis, by), request)
       end
@@ -154,8 +152,7 @@ local function check_settings(eval, report)
   end
 end
 
--- The entries of eval.by that group examples by axes of the data, without settings of the model (noise, passes); nil if
--- there are none.
+-- Returns the entries of eval.by without settings of the model; nil if no entry is left.
 function M.remove_settings(by)
   local axes_of_data = lists.merge(by or {})
   for _, name in ipairs(M.SETTINGS) do

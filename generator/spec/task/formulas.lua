@@ -1,8 +1,7 @@
 -- Formulas in the header of a task: integers, n, names of the task's options, + - * / ( ) and blanks; / rounds down.
 --
 -- Input: the text of a formula; numbers of options by name. Output: values, or nil and the problem.
--- Invariant: the result of M.insert_numbers, given numbers for all names of a formula, has only n and numbers, and is
--- valid C.
+-- Invariant: given numbers for all options, M.insert_numbers makes valid C, with no name but n.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
@@ -55,7 +54,7 @@ function M.compute_from_options(formula, numbers)
   return (M.compute(M.insert_numbers(tostring(formula), numbers)))
 end
 
--- The number of an option's choice: the integer, or the index of a word among the choices, from 0.
+-- Returns the number that stands for a choice: the integer itself, or the index of a word, from 0.
 function M.find_number(option, choice)
   for index, name in ipairs(option.choices or {}) do
     if name == choice then
@@ -76,9 +75,9 @@ end
 
 local MAX_TRIALS = 1000
 
--- Combinations of values of the options in a formula, the trials: a list of tables { name = number }. An option has all
--- its choices, or the default and the ends of its range. An option with which there would be more than MAX_TRIALS
--- combinations is left out.
+-- Returns trials of a formula, a list: each trial { name = number } has a value for each option of the formula. Tried
+-- values are all choices, or the default and the ends of a range. An option that would make more than MAX_TRIALS trials
+-- is left out.
 function M.list_trials(formula, options)
   local trials = { {} }
   for _, option in ipairs(list_options(formula, options)) do

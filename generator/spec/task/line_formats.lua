@@ -1,8 +1,9 @@
--- Reads examples in the lines of a file, in a format of docs/own-task.md, like runtime/data/datasets/line_formats.c.
+-- Reads examples from the lines of a file. The formats are those of runtime/data/datasets/line_formats.c.
 --
--- Input: the lines of one file, in their order. Output: the example of a line, { input, target, ... }: the values of
--- its keys, or the texts of its columns by their names; nil for a line without an example; or nil and the problem,
--- { found, expected }.
+-- Input: the lines of one file, in their order. Output for each line:
+--   an example        { input, target, ... }: values of JSON keys, or texts of columns
+--   nil               the line has no example
+--   nil and a table   the problem, { found, expected }
 
 local input = require("base.input")
 
@@ -36,15 +37,14 @@ local function read_scan(line)
   return { input = input_text, target = target_text }
 end
 
--- Returns the function that reads a line of the file, and whether the first line names columns; nil if the first line
--- has no known format.
-local function choose_format(line)
-  if line:find("^%s*{") then
+-- Returns the function that reads a line, and whether the first line names columns; nil for an unknown format.
+local function choose_format(first_line)
+  if first_line:find("^%s*{") then
     return read_json, false
-  elseif line:find("^%s*IN:") then
+  elseif first_line:find("^%s*IN:") then
     return read_scan, false
-  elseif line:find("\t", 1, true) then
-    local names = split_columns(line)
+  elseif first_line:find("\t", 1, true) then
+    local names = split_columns(first_line)
     local is_head = names[1] == "input" and names[2] == "target" or names[1] == "target" and names[2] == "input"
     names = is_head and names or { "input", "target" }
     return function(row)
@@ -63,7 +63,10 @@ function M.make_reader()
   return function(line)
     local is_head = false
     line = line:gsub("\r$", "")
-    line, is_first = is_first and line:sub(1, 3) == BYTE_ORDER_MARK and line:sub(4) or line, false
+    if is_first and line:sub(1, 3) == BYTE_ORDER_MARK then
+      line = line:sub(4)
+    end
+    is_first = false
     if not line:find("%S") then
       return nil
     elseif not read_line then
@@ -78,8 +81,7 @@ function M.make_reader()
   end
 end
 
--- Counts the symbols of a text. If the blank is not a symbol, a text with blanks has its words as symbols, and a text
--- that is a symbol counts 1. All other texts have their characters as symbols. is_symbol: the alphabet as a set.
+-- Counts the symbols of a text: one symbol of the alphabet, or words, or characters. is_symbol: the alphabet as a set.
 function M.count_symbols(text, is_symbol)
   if not is_symbol[" "] then
     text = text:match("^ *(.-) *$")

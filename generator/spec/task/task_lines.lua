@@ -42,7 +42,7 @@ local function read_chance(value)
   return { choices = formula }
 end
 
--- Reads the symbol of the token at which the answer is read.
+-- Reads the probe, one input symbol.
 local function read_probe(value)
   local symbols, problem, expected = alphabets.read(value)
   if symbols and symbols[2] then
@@ -65,7 +65,7 @@ local function read_mask(value)
       .. 'or "accuracy in encoders, else loss"'
 end
 
--- Returns the text, which M.finish checks when all options are known: later lines may declare options that it names.
+-- Returns the text unchecked. M.finish checks it, since a later line may declare an option that the text names.
 local function keep_text(value)
   return value
 end
@@ -163,8 +163,8 @@ end
 -- Reads how many digits a number may have, as a table with these fields:
 --   training_digits   in training, a formula in options
 --   test_digits       in tests, a list of formulas in axes
---   single_option     the option that puts a symbol before each digit, so each digit is a number of its own; or nil
---   cut_option        the option that puts symbols within numbers, so that they end there; or nil
+--   single_option     the option that puts a symbol before each digit: each digit becomes a number; or nil
+--   cut_option        the option that puts symbols into numbers: a number ends at such a symbol; or nil
 local function read_number_length(value)
   local trained, tests, text_after = value:match("^(.+) in training; (.+) in tests(.*)$")
   local single_option, cut_option = (text_after or ""):match("^; 1 with ([%l_]+); cut by ([%l_]+)$")
@@ -371,8 +371,7 @@ function M.finish(facts, report)
   end
 end
 
--- Whether every example has as many outputs as the value of a formula. facts: a result of M.settle, in which lengths
--- are formulas in n alone.
+-- Whether the number of outputs equals a formula for every n. facts: a result of M.settle.
 local function has_output_length(facts, formula)
   return facts.output_length ~= nil and not lists.any(TRIAL_LENGTHS, function(n)
     return formulas.compute(facts.output_length, n) ~= formulas.compute(formula, n)
@@ -398,7 +397,7 @@ local function take_first(symbols, count, numbers)
   return count and table.move(symbols, 1, length, 1, {}) or symbols
 end
 
--- Returns the problem with facts for a spec's choices of options, or nil; M.finish has tried only some choices.
+-- Returns the problem with settled facts, or nil. M.finish has tried only some choices of options.
 local function find_problem(facts)
   for _, name in ipairs({ "input_length", "output_length" }) do
     local problem = try_formula(facts[name], {}, TRIAL_LENGTHS, check_positive)

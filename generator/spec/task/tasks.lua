@@ -90,9 +90,9 @@ function M.list_named_lengths(resolved)
   end)
 end
 
--- The number of tokens in each stream (one or two) of a sequence at task length n: the input and computation tokens,
--- then one token per output, unless answers are read at tokens of the input. A decoder's output tokens are the
--- separator and the target without its last token.
+-- Returns the number of tokens in each stream (one or two) at task length n: input and computation tokens, then one
+-- token for each output. A decoder's output tokens are the separator and the target without its last token. If answers
+-- are read at tokens of the input (facts.readout), outputs have no tokens.
 function M.count_tokens(facts, n)
   return M.count_stream_tokens(facts, M.compute_length(facts.input_length, n),
     facts.readout and 0 or M.compute_length(facts.output_length, n))
@@ -109,8 +109,8 @@ function M.count_longest_stream(facts, n)
   return math.max(table.unpack(M.count_tokens(facts, n)))
 end
 
--- The highest number of tokens in each stream of dataset examples. A task that generates its examples states their
--- lengths; in a file, an input or an output may have task.longest - 1 tokens.
+-- Returns the highest number of tokens in each stream of dataset examples. In a file, an input or an output may have
+-- task.longest - 1 tokens.
 function M.count_max_tokens(facts)
   if facts.data.is_generated then
     return M.count_tokens(facts, 1)
@@ -197,7 +197,7 @@ local function read_task(kind, path, text, d)
   d:add_source(path, text)
   local file_start = { line = 1, col = 1 }
   local function report(entry, problem, expected, hint)
-    -- The diagnostics drop an error that the spec of another cell has reported for this file; d:count() stays the same.
+    -- d:count() ignores an error that was reported before, for another cell of a study.
     has_error = true
     d:add({ path = path, line = entry.line, col = entry.col, what = problem, expected = expected, hint = hint })
   end
