@@ -205,10 +205,10 @@ INLINE real log_real(real x) {
     return f + (tail + k * 0x1.7f7d1cp-20f) + k * 0x1.62e4p-1f;
 }
 
-/* Instructions that C++ cannot express: the state space of an address, and the order of accesses across blocks. */
+/* Assumptions for the compiler, and inline PTX. */
 
-/* Lets the compiler assume that an address is in global memory. Then the compiler uses shorter instructions, and it
- * knows that a store to the address does not change shared memory. */
+/* Lets the compiler assume that an address is in global memory. This makes instructions shorter, and a store to the
+ * address cannot change shared memory. */
 INLINE void assume_global(const void *address) { __builtin_assume(__isGlobal(address)); }
 
 /* Adds an arrival with a release: a thread that acquires the new count sees all that this thread wrote or saw. */
@@ -637,9 +637,9 @@ INLINE void add_channels(const int count, real *x, real factor, const real *y) {
     for (int d = 0; d < count; d++) x[d] += factor * y[d];
 }
 
-/* Rotates two pairs of channels. `cosines` has the cosine of the angle for each of the four channels. The table has
- * `period` cosines, since angles repeat after this number of channels, and then `period` sines, with a minus sign for
- * even channels. direction: 1, or -1 in the backward pass. */
+/* Rotates two pairs of channels.
+ * cosines: the cosines of the four channels. Their sines follow `period` elements later, negated for even channels.
+ * direction: 1, or -1 in the backward pass. */
 INLINE void rotate_quad(real *channels, const real *cosines, const int period, int direction) {
     const quad x = *(const quad *)channels, cosine = *(const quad *)cosines, sine = *(const quad *)(cosines + period);
     quad y;
@@ -698,8 +698,8 @@ INLINE unsigned int mask_bits(const unsigned char *keep, int element) {
     return keep[element / 8] >> element % 8;
 }
 
-/* Rows of WIDTH channels in the registers of warps, for norms; adjacent lanes have adjacent channels. A warp processes
- * a few rows at a time, so that their loads overlap. */
+/* Rows of WIDTH channels in the registers of warps, for norms. Adjacent lanes have adjacent channels.
+ * A warp processes NORM_ROWS rows at a time, so that their loads overlap. */
 
 enum {
     ROW_PART = (WIDTH + WARP - 1) / WARP, /* channels of a lane: lane, lane + 32, ... */
@@ -742,8 +742,7 @@ INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int first, int rows, r
     for (int r = 0; r < NORM_ROWS; r++) store_row(z[r], first + r * WARPS, rows, x);
 }
 
-/* Applies dropout to rows of a branch, or of its gradient. All bits of the mask are read before the first one is
- * used. Only the function of the same name in norm_quads.cu reads is_gradient. */
+/* Applies dropout to rows of a branch, or of its gradient. Only the drop_branch of norm_quads.cu reads is_gradient. */
 INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows,
                         [[maybe_unused]] const bool is_gradient, real z[NORM_ROWS][ROW_PART]) {
     bool is_kept[NORM_ROWS][ROW_PART];
@@ -775,8 +774,7 @@ INLINE void store_inverse(const real inverse[NORM_ROWS], int first, int rows, re
         if (threadIdx.x % WARP == 0 && first + r * WARPS < rows) rstd[first + r * WARPS] = inverse[r];
 }
 
-/* Replaces each x[i], a lane's part of a sum over the channels of a row, by the whole sum. The `count` sums are
- * computed interleaved. */
+/* Replaces each x[i], a lane's part of a sum over the channels of a row, by the whole sum. */
 INLINE void row_sums(real *x, const int count) {
 #pragma unroll
     for (int distance = WARP / 2; distance > 0; distance /= 2) {
@@ -785,8 +783,9 @@ INLINE void row_sums(real *x, const int count) {
     }
 }
 
-/* A lane's part of the gradients of scale and offset. slope: the sums of dy * xhat over the warp's rows, for scale;
- * total: the sums of dy, for offset. */
+/* Sums of the lane's channels over the rows of its warp.
+ * slope: sums of dy * xhat, for dscale.
+ * total: sums of dy, for doffset. */
 typedef struct norm_sums {
     real slope[ROW_PART], total[ROW_PART];
 } norm_sums;
@@ -838,11 +837,11 @@ INLINE void norm_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {
     }
 }
 
-/* Replaces g, the gradients of the norm's output, by the gradients of its input; adds to the sums of dscale and
- * doffset. */
+/* Replaces g, the gradients of the norm's output, by the gradients of its input.
+ * sums: the function adds to slope, the sums for dscale, and to total, the sums for doffset. */
 INLINE void norm_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROWS][ROW_PART],
                            const real rstd[NORM_ROWS], const real scale[ROW_PART], norm_sums *sums) {
-    real sum[2 * NORM_ROWS]; /* sums of gradients, then sums of their products with xhat */
+    real sum[2 * NORM_ROWS]; /* for each row, the sum of g; then for each row, the sum of g * xhat */
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
         sum[r] = sum[NORM_ROWS + r] = 0;
@@ -858,7 +857,6 @@ INLINE void norm_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROW
     row_sums(sum, 2 * NORM_ROWS);
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
-        /* The gradient has the summands shift and slope * xhat. This slope is not sums->slope, the sum for dscale. */
         const real shift = rstd[r] * (sum[r] / -WIDTH), slope = rstd[r] * (sum[NORM_ROWS + r] / -WIDTH);
 #pragma unroll
         for (int u = 0; u < ROW_PART; u++) g[r][u] = rstd[r] * g[r][u] + (xhat[r][u] * slope + shift);

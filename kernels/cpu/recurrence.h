@@ -1,8 +1,7 @@
-/* Steps of recurrent networks, forward and backward, for `rows` sequences at once; matmul.h computes the products with
- * the weight of the state.
+/* Steps of recurrent networks, forward and backward, for `rows` sequences at once.
  *
- * Sums of a step are W x + b + U h, where the token x is one-hot, so W x is a row of W. Arrays are row-major, without
- * gaps; N, the width of the state, and M, the number of sums, are multiples of 16. N is a constant in every call.
+ * The sums of a step are W x + b + U h. The token x is one-hot, so W x is a row of W. matmul.h computes U h.
+ * N is the width of the state, a constant in every call. M is the number of sums. Both are multiples of 16.
  * Source: Deletang et al. 2023, "Neural Networks and the Chomsky Hierarchy", and their code. Reference:
  * lh_ref_recurrence.
  */
@@ -43,8 +42,8 @@ INLINE void rnn_step(int rows, const int N, const real *bias, real *states) {
     }
 }
 
-/* d [rows][N]: on entry the gradients of the states, on return the gradients of the sums. later [rows][N]: gradients
- * that reach the states through the next step, to be added; NULL: there is no next step. */
+/* d [rows][N]: on entry the gradients of the states, on return the gradients of the sums.
+ * later [rows][N]: gradients from the next step, which are added to those of the states; NULL in the last step. */
 INLINE void rnn_step_grad(int rows, const int N, const real *states, const real *later, real *d) {
     for (int i = 0; i < rows * N; i += LANES) {
         vector dstate = load(d + i);
@@ -55,8 +54,9 @@ INLINE void rnn_step_grad(int rows, const int N, const real *states, const real 
 
 /* ---- LSTM: c = sigmoid(f + 1) c + sigmoid(i) tanh(g), h = sigmoid(o) tanh(c); Hochreiter and Schmidhuber 1997 ---- */
 
-/* gates [rows][4 N]: on entry the sums i, g, f, o, on return the sigmoids of i, f, o and the tanh of g. before
- * [rows][N]: the cells before the step; NULL: zeros. cells [rows][N]: the cells after the step; may be `before`. */
+/* gates [rows][4 N]: on entry the sums i, g, f, o, on return the sigmoids of i, f, o and the tanh of g.
+ * before [rows][N]: the cells before the step; NULL: zeros.
+ * cells [rows][N]: the cells after the step; may be `before`. */
 INLINE void lstm_step(int rows, const int N, const real *before, real *gates, real *cells, real *restrict states) {
     for (int m = 0; m < rows; m++, gates += 4 * N, cells += N, states += N) {
         for (int n = 0; n < N; n += LANES) {
@@ -74,9 +74,10 @@ INLINE void lstm_step(int rows, const int N, const real *before, real *gates, re
     }
 }
 
-/* gates [rows][4 N]: on entry the values that lstm_step wrote, on return the gradients of the sums. dstates [rows][N]:
- * the gradients of the states. dcells [rows][N]: on entry the gradients of `cells` that come from later steps, without
- * those through dstates; on return the gradients of the cells before the step. */
+/* gates [rows][4 N]: on entry the values that lstm_step wrote, on return the gradients of the sums.
+ * dstates [rows][N]: the gradients of the states.
+ * dcells [rows][N]: on entry zeros in the last step, else the dcells that the call for the next step returned;
+ * on return the gradients of `before`. */
 INLINE void lstm_step_grad(int rows, const int N, const real *before, const real *cells, const real *dstates,
                            real *restrict dcells, real *restrict gates) {
     for (int m = 0; m < rows; m++, gates += 4 * N, cells += N, dstates += N, dcells += N) {

@@ -1,9 +1,9 @@
 /* Products of queries with sinusoids of position differences, without a vector for each pair of query and key.
  *
- * The row of a position p has C channels: first sin(p f), then cos(p f), for C / 2 frequencies f. Sines and cosines of
- * (p - q) f are sums of products of sines and cosines of p f and of q f. So a query that is rotated by its position q
- * has the same product with the row of p as the unrotated query with the row of p - q. A weight [C][D] maps a row to
- * the D channels of a head.
+ * The row of a position p has C channels: first sin(p f), then cos(p f), for C / 2 frequencies f.
+ * A query that is rotated by its position q has the same product with the row of p as the unrotated query with the row
+ * of p - q. This follows from the formulas for sin(a - b) and cos(a - b).
+ * A weight [C][D] maps a row to the D channels of a head.
  */
 #ifndef LONGHAND_KERNELS_ROTATED_H
 #define LONGHAND_KERNELS_ROTATED_H
@@ -12,29 +12,27 @@
 #include "kernels/cpu/matmul.h"
 
 enum {
-    ROTATED_KEYS = 8, /* number of keys whose products are summed at once; buffers of rows and products hold a multiple
-                       * of this number */
-    ROTATED_SIDE = LANES < 8 ? LANES : 8 /* number of queries whose gradients are summed at once, side by side */
+    ROTATED_KEYS = 8, /* keys per pass of a loop; buffers of rows and products have space for whole passes */
+    ROTATED_SIDE = LANES < 8 ? LANES : 8 /* queries per pass of a loop over gradients */
 };
 
-/* The number of weight rows that are interleaved: 2 in float if a head fills half a vector, so that two rows fill a
- * vector; else 1. */
+/* Number of weight rows that are interleaved. If a head fills half a vector of floats, two rows share a vector. */
 INLINE int interleaved_rows(const int D) { return REAL_BYTES == 4 && 2 * D == LANES ? 2 : 1; }
 
-/* The index of channel d of row c in the packed weight. */
+/* Index of row c, channel d in the packed weight of a head. */
 INLINE int weight_index(const int D, int c, int d) {
     const int rows = interleaved_rows(D);
     return (c / rows * D + d) * rows + c % rows;
 }
 
-/* Packs weights[h] = [C][D] of head h from weight [C][C], whose columns are the channels of all heads. */
+/* Packs the columns of each head from weight [C][C] into weights [heads][C][D]. */
 INLINE void pack_heads(const int D, const int C, const real *restrict weight, real *restrict weights) {
     for (int h = 0; h < C / D; h++, weights += C * D)
         for (int c = 0; c < C; c++)
             for (int d = 0; d < D; d++) weights[weight_index(D, c, d)] = weight[c * C + h * D + d];
 }
 
-/* The products of LANES queries with SIDE_BY_SIDE rows of the weight; weight: the first row. */
+/* Products of LANES queries with SIDE_BY_SIDE rows of the weight. `weight` points to the first row. */
 INLINE void dot_weight(const int D, const vector *query, const real *restrict weight, vector *sum) {
     UNROLL
     for (int u = 0; u < SIDE_BY_SIDE; u++) sum[u] = query[0] * weight[weight_index(D, u, 0)];
@@ -45,8 +43,9 @@ INLINE void dot_weight(const int D, const vector *query, const real *restrict we
     }
 }
 
-/* rotated [C][LANES] = LANES queries (columns of D channels) times the transposed weight, rotated by the positions of
- * the queries. sinusoids: sines and cosines of the positions, `stride` elements from one channel to the next. */
+/* rotated [C][LANES] = LANES queries times the transposed weight, rotated by the positions of the queries.
+ * query [D]: one query in each lane.
+ * sinusoids [C]: the rows of the positions, one position in each lane; channels are `stride` elements apart. */
 INLINE void rotate_queries(const int D, const int C, const vector *query, const real *restrict weight,
                            const real *restrict sinusoids, int stride, real *restrict rotated) {
     for (int m = 0; m < C / 2; m += SIDE_BY_SIDE) {
@@ -62,8 +61,7 @@ INLINE void rotate_queries(const int D, const int C, const vector *query, const 
     }
 }
 
-/* Writes the products [keys][LANES] of LANES rotated queries with rows [keys][C]. SIDE: the number of keys that are
- * computed side by side. */
+/* Writes the products [keys][LANES] of LANES rotated queries with rows [keys][C]. SIDE: keys per pass of the loop. */
 INLINE void dot_rotated_by(const int C, const int SIDE, int keys, const real *restrict rotated,
                            const real *restrict rows, real *restrict products) {
     for (int j = 0; j < keys; j += SIDE, rows += SIDE * C, products += SIDE * LANES) {
@@ -80,8 +78,7 @@ INLINE void dot_rotated_by(const int C, const int SIDE, int keys, const real *re
     }
 }
 
-/* dot_rotated_by for all keys, ROTATED_KEYS at a time, or ROTATED_KEYS - 1 if this computes fewer unused products. rows
- * and products have space up to a multiple of ROTATED_KEYS. */
+/* dot_rotated_by with the SIDE that computes fewer unused products: ROTATED_KEYS or ROTATED_KEYS - 1. */
 INLINE void dot_rotated(const int C, int keys, const real *restrict rotated, const real *restrict rows,
                         real *restrict products) {
     const int fewer_keys = ROTATED_KEYS - 1;
@@ -90,8 +87,7 @@ INLINE void dot_rotated(const int C, int keys, const real *restrict rotated, con
     else dot_rotated_by(C, ROTATED_KEYS, keys, rotated, rows, products);
 }
 
-/* Writes the gradients [queries][C] of rotated queries, from the gradients of products [keys][LANES]. The number of
- * queries is rounded up to a multiple of ROTATED_SIDE. */
+/* Writes drotated [queries][C] from dproducts [keys][LANES]; `queries` is rounded up to a multiple of ROTATED_SIDE. */
 INLINE void rotated_grad(const int C, int queries, int keys, const real *restrict dproducts, const real *restrict rows,
                          real *restrict drotated) {
     const int tile = widest_divisor(ROTATED_SIDE, OUTER_ROWS);
@@ -124,8 +120,7 @@ INLINE void multiply_interleaved(const int D, const int C, const real *restrict 
         store(output + u * D, take_every_second(sum[u], sum[u + 1], 0) + take_every_second(sum[u], sum[u + 1], 1));
 }
 
-/* Computes `count` <= LANES channels of ROTATED_SIDE rows of the output; weight, output: pointers to the first
- * channel. */
+/* Computes `count` <= LANES channels of ROTATED_SIDE rows. `weight` and `output` point to the first channel. */
 INLINE void multiply_channels(const int count, const int D, const int C, const real *restrict x,
                               const real *restrict weight, real *restrict output) {
     vector sum[ROTATED_SIDE];
@@ -140,8 +135,8 @@ INLINE void multiply_channels(const int count, const int D, const int C, const r
     for (int u = 0; u < ROTATED_SIDE; u++) memcpy(output + u * D, &sum[u], (size_t)count * sizeof(real));
 }
 
-/* output [LANES][D] = x [LANES][C] times the weight, for the first `rows` rows, rounded up to a multiple of
- * ROTATED_SIDE. Reads beyond the end of a row of the weight, up to a multiple of LANES elements from its start. */
+/* output [rows][D] = x [rows][C] times the weight; `rows` is rounded up to a multiple of ROTATED_SIDE.
+ * May read up to LANES - 1 elements beyond the end of the weight. */
 INLINE void multiply_by_weight(const int D, const int C, int rows, const real *restrict x, const real *restrict weight,
                                real *restrict output) {
     const int whole = D / LANES * LANES;

@@ -1,5 +1,4 @@
-/* Functions for scores in addition to functions.h: vectors of indices and positions, buckets, shifts of lanes for sums
- * along diagonals, and lines of masks. */
+/* Functions for scores in addition to functions.h. */
 #ifndef LONGHAND_KERNELS_SCORE_H
 #define LONGHAND_KERNELS_SCORE_H
 
@@ -7,10 +6,10 @@
 
 #include "kernels/cpu/functions.h"
 
-/* first, first + 1, ... by lane, limited to `most`, so that lanes beyond the last token repeat it. */
+/* first, first + 1, ... in successive lanes, limited to `most`. */
 INLINE vector ascending(int first, int most) { return minimum(counting((real)first, 1), broadcast((real)most)); }
 
-/* first, first - 1, ... by lane, limited to `least`. */
+/* first, first - 1, ... in successive lanes, limited to `least`. */
 INLINE vector descending(int first, int least) { return maximum(counting((real)first, -1), broadcast((real)least)); }
 
 INLINE bits make_mask(bool truth) { return (bits){0} - (real_bits)truth; }
@@ -23,7 +22,7 @@ INLINE vector bucket_of(vector x, int count, const real *edge) {
 }
 INLINE real bucket_real(real x, int count, const real *edge) { return bucket_of(broadcast(x), count, edge)[0]; }
 
-/* Moves every lane up (down) by one; the free lane becomes zero. */
+/* shift_up moves the value of lane i to lane i + 1, shift_down to lane i - 1. The free lane becomes zero. */
 INLINE vector shift_up(vector x) {
     bits source_lane = {0}; /* gcc 14 does not see that the loop sets every lane */
     UNROLL
@@ -45,30 +44,31 @@ INLINE vector reversed(vector x) {
     return shuffle(x, x, source_lane);
 }
 
-/* Positions of tokens i, i + 1, ..., of T, by lane; lanes beyond the last token repeat its position. */
+/* Positions of tokens i, i + 1, ... in successive lanes; lanes beyond token T - 1 repeat its position. */
 INLINE vector positions_from(const int32_t *position, int i, int T) {
     vector x = {0};
     for (int k = 0; k < LANES; k++) x[k] = (real)position[i + k < T ? i + k : T - 1];
     return x;
 }
 
-/* A line of pairs that a mask opens: query i sees the key with index first + step * i, plus S, the number of keys, if
- * the line is counted from the end of the keys. If several lines open a pair, the largest value counts; a query without
- * an open key sees all keys (with a causal mask: all keys up to its own). Source: Duan and Shi 2024. */
+/* A line of pairs that a mask opens: query i sees the key with index keys * S + first + step * i, of S keys.
+ * If several lines open a pair, the largest of their values counts.
+ * A query without an open key sees all keys; with a causal mask, the keys up to i. Source: Duan and Shi 2024. */
 typedef struct opened_line {
-    int step, keys, first; /* keys: the factor of S, 1 for a line that is counted from the end of the keys, else 0 */
+    int step, keys, first; /* keys: 1 if the line is counted from the end of the keys, else 0 */
     real value;            /* added to the score of the pair */
 } opened_line;
 
-/* The key, of S keys, that a line opens to query i; -1: none. causal: no query sees later keys. */
+/* Index of the key that a line opens to query i; -1: none. causal: no query sees later keys. */
 INLINE int find_line_key(const opened_line *line, const bool causal, int S, int i) {
     const int j = line->keys * S + line->first + line->step * i;
     return j >= 0 && j < S && !(causal && j > i) ? j : -1;
 }
 
-/* Finds a range of keys, *begin to *end - 1. The range contains every key that a query in [first, first + LANES) sees;
- * T is the number of queries. *begin is rounded down and *end up to a multiple of 8, but at most S. lines, lines_end:
- * pointers to the first line and past the last line. corner: whether query 0 also sees the last key, with value 0. */
+/* Finds a range [*begin, *end) of keys. It contains every key that a query in [first, first + LANES) sees.
+ * *begin is a multiple of 8, and so is *end unless it is S.
+ * corner: whether query 0 also sees the last key, with value 0.
+ * T: number of queries. */
 INLINE void span_lines(const opened_line *lines, const opened_line *lines_end, const bool corner, const bool causal,
                        int T, int S, int first, int *begin, int *end) {
     const int last = first + LANES < T ? first + LANES : T;
@@ -93,9 +93,9 @@ INLINE void span_lines(const opened_line *lines, const opened_line *lines_end, c
     *end = high < S ? high : S;
 }
 
-/* gain [S][LANES]: writes the values that lines add to the scores of LANES queries, from `first` on, with keys from
- * `begin` to end - 1; minus infinity if a query does not see the key. Lanes beyond the last query repeat the last
- * query. span_lines explains the other arguments. */
+/* Writes gain[key][lane] for the keys in [begin, end) that span_lines found.
+ * Lane l is for query first + l; lanes beyond the last query repeat it.
+ * gain: the value that lines add to the score, or minus infinity if the query does not see the key. */
 INLINE void write_line_gains(const opened_line *lines, const opened_line *lines_end, const bool corner,
                              const bool causal, int T, int S, int first, int begin, int end, real *gain) {
     for (int j = begin; j < end; j++) store(gain + j * LANES, broadcast(-(real)__builtin_inf()));

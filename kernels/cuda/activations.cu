@@ -1,11 +1,12 @@
-/* Activations and gates, forward and backward, of rows of N numbers by one block; N is a multiple of four. A gate
- * reads rows of 2 N numbers: the left half is the input of the activation, and the right half is multiplied by the
- * activation's output. A thread processes SUMMANDS numbers at a time, in quads of four adjacent numbers; successive
- * quads of a thread are THREADS quads apart. For activations, x and y may be the same array, and so may dy and dx.
- * For gates, x and dx may be the same array, but y must not overlap x. References: lh_ref_activation, lh_ref_gate. */
+/* Activations and gates, forward and backward. One block processes rows of N numbers; N is a multiple of four.
+ * A gate reads rows of 2 N numbers: y = activation(left half) * right half.
+ * A thread processes SUMMANDS numbers at a time, in quads of four adjacent numbers.
+ * Successive quads of a thread are THREADS quads apart.
+ * Activations: x and y may be the same array, and so may dy and dx.
+ * Gates: x and dx may be the same array; y must not overlap x.
+ * References: lh_ref_activation, lh_ref_gate. */
 
-/* Loads the quads with the indices `first`, `first + THREADS`, ...; a quad whose index is not below `count` is loaded
- * as 0. */
+/* Loads the quads with indices first, first + THREADS, ...; quads from index `count` on are 0. */
 INLINE void load_numbers(const real *x, int first, int count, real part[SUMMANDS]) {
     assume_global(x);
 #pragma unroll
@@ -28,9 +29,9 @@ INLINE void store_numbers(const real part[SUMMANDS], int first, int count, real 
     }
 }
 
-/* Loads a thread's quads of rows of 2 N numbers: `gate` from the left halves of the rows, `up` from the right
- * halves. The quads of all left halves are numbered together: `first` is the index of the thread's first quad, and
- * `count` is the number of quads. */
+/* Loads quads of the left halves of rows to `gate` and quads of the right halves to `up`.
+ * first: index of the thread's first quad among the quads of all left halves.
+ * count: number of quads in all left halves. */
 INLINE void load_halves(const int N, const real *x, int first, int count, real gate[SUMMANDS], real up[SUMMANDS]) {
     assume_global(x);
 #pragma unroll
@@ -48,8 +49,7 @@ INLINE void load_halves(const int N, const real *x, int first, int count, real g
     }
 }
 
-/* Stores quads at the addresses from which load_halves loads them. The left quad is stored at `source`, the address
- * that has this name in load_halves. */
+/* Stores quads at the addresses from which load_halves loads them. */
 INLINE void store_halves(const int N, const real gate[SUMMANDS], const real up[SUMMANDS], int first, int count,
                          real *x) {
     assume_global(x);
@@ -64,15 +64,15 @@ INLINE void store_halves(const int N, const real gate[SUMMANDS], const real up[S
     }
 }
 
-/* Returns the standard normal distribution function at x; *density is its derivative. Every activation except ReLU
- * is x P(x), where P is a distribution function; the slope of the activation is P(x) + x P'(x). */
+/* Returns the standard normal distribution function at x; *density is its derivative.
+ * Every activation except ReLU is x P(x) for a distribution function P. Its slope is P(x) + x P'(x). */
 INLINE real normal_cdf(real x, real *density) {
     real weight, share = (real)0.5 + (real)0.5 * erf_and_weight(x * (real)0.70710678118654752440, &weight);
     *density = weight * (real)0.39894228040143267794;
     return share;
 }
 
-/* normal_cdf, approximated by (1 + tanh(u)) / 2 = sigmoid(2 u), where 2 u = 2 sqrt(2 / pi) (x + 0.044715 x^3). */
+/* normal_cdf, approximated by sigmoid(u), where u = 2 sqrt(2 / pi) (x + 0.044715 x^3). */
 INLINE real normal_cdf_tanh(real x, real *density) {
     const real linear = (real)1.5957691216057308, cubic = (real)0.07135481627260025;
     real squared = x * x, share = sigmoid_real(x * (linear + cubic * squared));

@@ -1,11 +1,15 @@
-/* Attention with the instruction of tensor cores, whose operands are fragments: each lane of a warp holds a part of an
- * operand. A warp has one or more groups of 16 rows of a head (queries or keys). It multiplies these rows with the
- * rows of the other side (keys for queries, queries for keys), in tiles of 8 rows. Lane 4 g + t has rows g and g + 8
- * of a group, and the products of these rows with rows 2 t and 2 t + 1 of every tile. A second product sums over the
- * rows of the other side, such as weights times values. A lane makes its part of an operand of this second product
- * from its own products, without data of other lanes. A word (operand_word) contains DEPTH adjacent elements of an
- * operand along k, the index over which a product sums. A step covers 8 DEPTH elements along k. `width` is the width
- * of a head. */
+/* Attention with tensor cores, whose operands are fragments: each lane of a warp holds a part of an operand.
+ *
+ * A warp has one or more groups of 16 rows of a head (queries or keys).
+ * The first product multiplies these rows with tiles of 8 rows of the other side (keys or queries).
+ * Lane 4 g + t holds rows g and g + 8 of a group, and their products with rows 2 t and 2 t + 1 of every tile.
+ * The second product sums over the rows of the other side, such as weights times values.
+ * A lane makes its part of operand `a` of the second product from its own results of the first.
+ *
+ * k: the index over which a product sums
+ * word (operand_word): DEPTH adjacent elements of an operand along k
+ * step: 8 DEPTH elements along k
+ * width: the width of a head */
 
 enum {
     GROUP_ROWS = 16,  /* rows of a group */
@@ -14,26 +18,26 @@ enum {
     PART = 2 * DEPTH  /* elements along k that a lane holds in a step */
 };
 
-#define LOG2E ((real)1.4426950408889634) /* scores are scaled by 1 / ln 2, so weights are powers of 2 */
+#define LOG2E ((real)1.4426950408889634) /* scores are multiplied by it, so a weight is 2^score */
 
-/* A lane's adjacent elements of a row in a step, which one instruction loads. */
+/* A lane's elements of a row in a step. One instruction loads them. */
 struct __align__(2 * DEPTH * sizeof(stored)) row_part {
     stored v[PART];
 };
 
-/* Two adjacent results of a lane, which one instruction stores. */
+/* Two adjacent results of a lane. One instruction stores them. */
 struct __align__(2 * sizeof(real)) couple {
     real v[2];
 };
 
-/* tile_row: a lane's first row in a group; also the row of a tile that the lane loads. tile_column: its first column
- * in a tile. part_channel: its first channel in a step. */
+/* tile_row: index of the lane's first row in a group, and of the row of a tile that the lane loads.
+ * tile_column: index of the lane's first column in a tile.
+ * part_channel: index of the lane's first channel in a step. */
 INLINE int tile_row(void) { return threadIdx.x % WARP / 4; }
 INLINE int tile_column(void) { return threadIdx.x % 4 * 2; }
 INLINE int part_channel(void) { return threadIdx.x % 4 * PART; }
 
-/* The lane's channels of a row in a step; channels beyond the head are 0. `row` points to the lane's first channel
- * of the row. */
+/* The lane's channels of a row in a step; channels beyond the head are 0. `row` points to the lane's first channel. */
 INLINE row_part load_part(const real *row, const int step, const int width) {
     row_part x;
     assume_global(row);
@@ -43,14 +47,14 @@ INLINE row_part load_part(const real *row, const int step, const int width) {
     return x;
 }
 
-/* Word i of a lane's part of a row. If `rounded`, the stored elements are already multiplied by the factor and
- * rounded, so they are used unchanged; otherwise this function multiplies them. */
+/* Word i of a lane's part of a row, multiplied by the factor.
+ * rounded: the stored elements are already multiplied and rounded. */
 INLINE operand_word part_word(const bool rounded, const row_part x, const int i, const real factor) {
     const stored element = x.v[DEPTH * i], next = x.v[DEPTH * i + DEPTH - 1];
     return rounded ? stored_word(true, element, next) : word(stored_real(element) * factor, stored_real(next) * factor);
 }
 
-/* Makes operand `a` from two rows of the lane; upper and lower point to the lane's first channel of the two rows. */
+/* Makes operand `a` from two rows. `upper` and `lower` point to the lane's first channel of each row. */
 INLINE void load_rows_of_head(const bool rounded, const real *upper, const real *lower, const int width,
                               const real factor, operand_word a[][4]) {
 #pragma unroll
@@ -64,7 +68,10 @@ INLINE void load_rows_of_head(const bool rounded, const real *upper, const real 
     }
 }
 
-/* Makes the operands of all groups. `row` has the indices of the lane's rows; `first` is the first channel. */
+/* Makes the operands of all groups.
+ * rows: points to the lane's first channel of row 0.
+ * row: indices of the lane's rows.
+ * first: number of elements to skip in each row. */
 INLINE void load_groups_of_head(const int groups, const bool rounded, const real *rows, const int row[],
                                 const int stride, const int first, const int width, const real factor,
                                 operand_word a[][4]) {
@@ -75,13 +82,13 @@ INLINE void load_groups_of_head(const int groups, const bool rounded, const real
                           a + group * ((width + STEP - 1) / STEP));
 }
 
-/* begin_with_rows: sets the sums of a tile to one number for each row of the lane. begin_with_columns: sets them to
- * one number for each column of the lane. */
+/* Sets sum to one number for each row of the lane. */
 INLINE void begin_with_rows(const int groups, const real first[], real sum[][4]) {
 #pragma unroll
     for (int e = 0; e < 4 * groups; e++) sum[e / 4][e % 4] = first[e / 2];
 }
 
+/* Sets sum to one number for each column of the lane. */
 INLINE void begin_with_columns(const int groups, const real first[2], real sum[][4]) {
 #pragma unroll
     for (int e = 0; e < 4 * groups; e++) sum[e / 4][e % 4] = first[e % 2];
@@ -92,8 +99,8 @@ INLINE void begin_with_zero(const int groups, real sum[][4]) {
     for (int e = 0; e < 4 * groups; e++) sum[e / 4][e % 4] = 0;
 }
 
-/* sum[group] += the products of a group's rows with the rows of a tile. `row` points to the lane's first channel in
- * the row that the lane loads, which has index tile_row() in the tile. */
+/* sum[group] += the products of a group's rows with the rows of a tile.
+ * row: points to the lane's first channel of row tile_row() of the tile. */
 INLINE void multiply_heads(const int groups, const bool rounded, const operand_word a[][4], const real *row,
                            const int width, const real factor, real sum[][4]) {
     const int steps = (width + STEP - 1) / STEP;
@@ -118,12 +125,13 @@ INLINE void pack_tiles(const real tiles[][4], const int stride, operand_word a[4
     }
 }
 
-/* Multiplies a group's results in DEPTH tiles, results[tile][group], with the rows of the other side that these tiles
- * cover. The products are added to sum[group][n], where n counts tiles of 8 channels. The rows of the other side begin
- * at index `first` and are `stride` elements apart. A lane reads the channel with index tile_row() of every tile of
- * channels; `rows` points to this channel of the first tile, in row 0. Rows whose index is not below `count`
- * contribute 0. zeroed: the results for rows from `count` on are already 0, so the function multiplies them with the
- * last row instead of with 0. */
+/* Multiplies results in DEPTH tiles with the rows of the other side, and adds the products to sum.
+ * results[tile * groups + group]: the lane's results, such as weights.
+ * sum[group * tiles + n]: the lane's sums for channels 8 n to 8 n + 7.
+ * rows: points to channel tile_row() of row 0; rows are `stride` elements apart.
+ * first: index of the first row of the first tile.
+ * count: number of rows; later rows contribute 0.
+ * zeroed: the results for later rows are already 0. */
 INLINE void add_rows_of_head(const int groups, const bool zeroed, const bool rounded, const real results[][4],
                              const real *rows, const int stride, int first, int count, const int width, real sum[][4]) {
     const int tiles = (width + TILE_COLUMNS - 1) / TILE_COLUMNS;
@@ -159,8 +167,10 @@ INLINE void clear_tiles(const int groups, const int width, real sum[][4]) {
     begin_with_zero(groups * ((width + TILE_COLUMNS - 1) / TILE_COLUMNS), sum);
 }
 
-/* Stores the lane's results of row r (0 or 1) of its two rows in a group. The results are multiplied by a factor
- * and, if `rounds`, rounded. `out` points to channel tile_column() of the row. */
+/* Stores the lane's results of one of its two rows in a group, multiplied by a factor.
+ * rounds: results are rounded.
+ * r: index of the row, 0 or 1.
+ * out: points to channel tile_column() of the row. */
 INLINE void store_row_of_head(const bool rounds, const real sum[][4], const int r, const int width, real factor,
                               real *out) {
     assume_global(out);
@@ -173,8 +183,9 @@ INLINE void store_row_of_head(const bool rounds, const real sum[][4], const int 
     }
 }
 
-/* Stores the results of the lane's rows of all groups, times a factor. `row` is the index of the lane's first row;
- * rows whose index is not below `count` are not stored. */
+/* Stores the results of the lane's rows of all groups, times a factor.
+ * row: index of the lane's first row.
+ * count: number of rows; later rows are not stored. */
 INLINE void store_groups_of_head(const int groups, const bool rounds, const real sum[][4], int row, int count,
                                  const int stride, const int width, real factor, real *to) {
     const int tiles = (width + TILE_COLUMNS - 1) / TILE_COLUMNS;
@@ -186,21 +197,22 @@ INLINE void store_groups_of_head(const int groups, const bool rounds, const real
     }
 }
 
-/* tile_row_sum and tile_row_largest: the sum and the maximum over the four lanes of a row, with the same bits in each
- * lane. */
+/* The sum over the four lanes of a row, with the same bits in each lane. */
 INLINE real tile_row_sum(real x) {
     x += __shfl_xor_sync(0xffffffffu, x, 1);
     return x + __shfl_xor_sync(0xffffffffu, x, 2);
 }
 
+/* The maximum over the four lanes of a row. */
 INLINE real tile_row_largest(real x) {
     x = fmax(x, __shfl_xor_sync(0xffffffffu, x, 1));
     return fmax(x, __shfl_xor_sync(0xffffffffu, x, 2));
 }
 
-/* The dot product of two rows; all lanes of a row get it. x and y point to the lane's first channel. rounded: x is
- * not read; its elements are taken from operand a, which has them as a row of the lane (`lower`: 0 for the upper of the
- * lane's two rows, 1 for the lower one). */
+/* Returns the dot product of x and y, with the same bits in all lanes of a row.
+ * x and y point to the lane's first channel of a row.
+ * rounded: the elements of x come from operand a.
+ * lower: the row of a that is x, 0 for the lane's upper row, 1 for its lower row. */
 INLINE real dot_rows_of_head(const bool rounded, const operand_word a[][4], const int lower, const real *x,
                              const real *y, const int width) {
     real sum = 0;
@@ -216,7 +228,7 @@ INLINE real dot_rows_of_head(const bool rounded, const operand_word a[][4], cons
     return tile_row_sum(sum);
 }
 
-/* Widens a lane's bounds [begin, end) to the bounds of all rows of the warp. */
+/* Widens a lane's range [*begin, *end) until it contains the ranges of all rows of the warp. */
 INLINE void widen_bounds(int *begin, int *end) {
 #pragma unroll
     for (int distance = 4; distance < WARP; distance *= 2) {

@@ -36,16 +36,17 @@ INLINE void add_channels(const int count, real *x, real factor, const real *y) {
     for (int d = 0; d < count; d++) x[d] += factor * y[d];
 }
 
-/* The sum over `lanes` adjacent lanes, which share a head and are the lanes in `mask`; each lane gets the same bits. */
+/* The sum over the `lanes` adjacent lanes of a head; each lane gets the same bits. mask: a bit for each of them. */
 INLINE real sum_head_lanes(const int lanes, unsigned int mask, real sum) {
 #pragma unroll
     for (int distance = lanes / 2; distance > 0; distance /= 2) sum += __shfl_xor_sync(mask, sum, distance);
     return sum;
 }
 
-/* The gradient of the bias that is added to queries in products with keys. It is the sum of all keys, each
- * multiplied by the sum of the gradients of the key's logits, key_sums [rows][heads]. keys: rows that are `stride`
- * elements apart; scale: the factor of logits. */
+/* dbias = scale * the sum of keys * key_sums over all rows.
+ * dbias: the gradient of the bias that is added to queries in products with keys.
+ * keys: rows that are `stride` elements apart.
+ * key_sums [rows][heads]: for each key, the sum of the gradients of its logits. */
 INLINE void content_bias_grad(const int head_width, const int stride, int rows, const real *keys, const real *key_sums,
                               real scale, real *dbias) {
     assume_global(dbias);
@@ -57,10 +58,11 @@ INLINE void content_bias_grad(const int head_width, const int stride, int rows, 
     }
 }
 
-/* The gradient of the bias that is added to queries in products with vectors of distances, for `columns` channels from
- * `first` on. In these channels, the function also adds the summand that comes from the bias to drows [count][WIDTH],
- * the gradient of the vectors, and then multiplies drows by `scale`. rows [heads][count][head_width]: the vectors;
- * row_sums [heads][count]: for each vector the sum of the gradients of the logits that it contributes to. */
+/* Processes `columns` channels from `first` on.
+ * dbias: the gradient of the bias that is added to queries in products with vectors of distances.
+ * rows [heads][count][head_width]: the vectors.
+ * row_sums [heads][count]: for each vector, the sum of the gradients of its logits.
+ * drows [count][WIDTH]: the gradient of the vectors; becomes (drows + row_sums * bias) * scale. */
 INLINE void position_bias_grad(const int head_width, const int columns, int count, int first, real scale,
                                const real *bias, const real *rows, const real *row_sums, real *drows, real *dbias) {
     assume_global(row_sums);
@@ -82,8 +84,9 @@ INLINE void position_bias_grad(const int head_width, const int columns, int coun
     __syncthreads();
 }
 
-/* row_bias [heads][count] = scaled products of a bias with rows [heads][count][head_width], for the first `used` rows
- * of each head. */
+/* row_bias [heads][count] = scaled products of a bias with rows [heads][count][head_width].
+ * columns: number of channels of the processed heads.
+ * used: number of processed rows of each head. */
 INLINE void bias_rows(const int head_width, const int columns, int used, int count, real scale, const real *rows,
                       const real *bias, real *row_bias) {
     for (int e = threadIdx.x; e < columns / head_width * used; e += THREADS) {
@@ -94,9 +97,9 @@ INLINE void bias_rows(const int head_width, const int columns, int used, int cou
     }
 }
 
-/* Rotates two pairs of channels. `cosines` has the cosine of the angle for each of the four channels. The table has
- * `period` cosines, since angles repeat after this number of channels, and then `period` sines, with a minus sign for
- * even channels. direction: 1, or -1 in the backward pass. */
+/* Rotates two pairs of channels.
+ * cosines: the cosines of the four channels. Their sines follow `period` elements later, negated for even channels.
+ * direction: 1, or -1 in the backward pass. */
 INLINE void rotate_quad(real *channels, const real *cosines, const int period, int direction) {
     const quad x = *(const quad *)channels, cosine = *(const quad *)cosines, sine = *(const quad *)(cosines + period);
     quad y;

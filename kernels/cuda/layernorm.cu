@@ -29,11 +29,11 @@ INLINE void norm_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {
     }
 }
 
-/* Replaces g, the gradients of the norm's output, by the gradients of its input; adds to the sums of dscale and
- * doffset. */
+/* Replaces g, the gradients of the norm's output, by the gradients of its input.
+ * sums: the function adds to slope, the sums for dscale, and to total, the sums for doffset. */
 INLINE void norm_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROWS][ROW_PART],
                            const real rstd[NORM_ROWS], const real scale[ROW_PART], norm_sums *sums) {
-    real sum[2 * NORM_ROWS]; /* sums of gradients, then sums of their products with xhat */
+    real sum[2 * NORM_ROWS]; /* for each row, the sum of g; then for each row, the sum of g * xhat */
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
         sum[r] = sum[NORM_ROWS + r] = 0;
@@ -49,7 +49,6 @@ INLINE void norm_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROW
     row_sums(sum, 2 * NORM_ROWS);
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
-        /* The gradient has the summands shift and slope * xhat. This slope is not sums->slope, the sum for dscale. */
         const real shift = rstd[r] * (sum[r] / -WIDTH), slope = rstd[r] * (sum[NORM_ROWS + r] / -WIDTH);
 #pragma unroll
         for (int u = 0; u < ROW_PART; u++) g[r][u] = rstd[r] * g[r][u] + (xhat[r][u] * slope + shift);

@@ -1,12 +1,12 @@
-/* A line of pairs that a mask opens: query i sees the key with index keys * S + first + step * i, where S is the
- * number of keys. If several lines open a pair, the largest of their values counts. A query without an open key sees
- * all keys or, with a causal mask, all keys that are not later than the query. Source: Duan and Shi 2024. */
+/* A line of pairs that a mask opens: query i sees the key with index keys * S + first + step * i, of S keys.
+ * If several lines open a pair, the largest of their values counts.
+ * A query without an open key sees all keys; with a causal mask, the keys up to i. Source: Duan and Shi 2024. */
 typedef struct opened_line {
     int step, keys, first; /* keys: 1 if the line is counted from the end of the keys, else 0 */
     real value;            /* added to the score of the pair */
 } opened_line;
 
-/* The key, of S keys, that a line opens to query i; -1: none. causal: no query sees later keys. */
+/* Index of the key that a line opens to query i; -1: none. causal: no query sees later keys. */
 INLINE int find_line_key(const opened_line *line, const bool causal, int S, int i) {
     const int j = line->keys * S + line->first + line->step * i;
     return j >= 0 && j < S && !(causal && j > i) ? j : -1;

@@ -1,5 +1,5 @@
-/* Rows of WIDTH channels in the registers of warps, for norms; adjacent lanes have adjacent channels. A warp processes
- * a few rows at a time, so that their loads overlap. */
+/* Rows of WIDTH channels in the registers of warps, for norms. Adjacent lanes have adjacent channels.
+ * A warp processes NORM_ROWS rows at a time, so that their loads overlap. */
 
 enum {
     ROW_PART = (WIDTH + WARP - 1) / WARP, /* channels of a lane: lane, lane + 32, ... */
@@ -42,8 +42,7 @@ INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int first, int rows, r
     for (int r = 0; r < NORM_ROWS; r++) store_row(z[r], first + r * WARPS, rows, x);
 }
 
-/* Applies dropout to rows of a branch, or of its gradient. All bits of the mask are read before the first one is
- * used. Only the function of the same name in norm_quads.cu reads is_gradient. */
+/* Applies dropout to rows of a branch, or of its gradient. Only the drop_branch of norm_quads.cu reads is_gradient. */
 INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows,
                         [[maybe_unused]] const bool is_gradient, real z[NORM_ROWS][ROW_PART]) {
     bool is_kept[NORM_ROWS][ROW_PART];
@@ -75,8 +74,7 @@ INLINE void store_inverse(const real inverse[NORM_ROWS], int first, int rows, re
         if (threadIdx.x % WARP == 0 && first + r * WARPS < rows) rstd[first + r * WARPS] = inverse[r];
 }
 
-/* Replaces each x[i], a lane's part of a sum over the channels of a row, by the whole sum. The `count` sums are
- * computed interleaved. */
+/* Replaces each x[i], a lane's part of a sum over the channels of a row, by the whole sum. */
 INLINE void row_sums(real *x, const int count) {
 #pragma unroll
     for (int distance = WARP / 2; distance > 0; distance /= 2) {
@@ -85,8 +83,9 @@ INLINE void row_sums(real *x, const int count) {
     }
 }
 
-/* A lane's part of the gradients of scale and offset. slope: the sums of dy * xhat over the warp's rows, for scale;
- * total: the sums of dy, for offset. */
+/* Sums of the lane's channels over the rows of its warp.
+ * slope: sums of dy * xhat, for dscale.
+ * total: sums of dy, for doffset. */
 typedef struct norm_sums {
     real slope[ROW_PART], total[ROW_PART];
 } norm_sums;

@@ -1,5 +1,4 @@
-/* Rows of WIDTH channels in the registers of warps, for norms, in quads: adjacent lanes share a row, and a warp
- * processes one to four rows at a time. */
+/* Rows of WIDTH channels in the registers of warps, for norms, in quads. ROW_LANES adjacent lanes share a row. */
 
 enum {
     ROW_LANES = WIDTH <= 64    ? 8
@@ -10,8 +9,7 @@ enum {
     ROW_PART = 4 * ROW_QUADS,                            /* channels of a lane */
     NORM_ROWS = 1,                                       /* rows of a lane at a time */
     NORM_STEP = THREADS / ROW_LANES,                     /* rows of a block at a time */
-    NORM_SUMS = 2 * ROW_LANES * ROW_PART                 /* reals that the lanes of a row contribute to sums over
-                                                          * rows */
+    NORM_SUMS = 2 * ROW_LANES * ROW_PART                 /* reals in the norm_sums of a row's lanes */
 };
 static_assert(WIDTH % 4 == 0 && (int)NORM_SUMS * NORM_STEP <= (int)STAGING, "rows are whole quads, and their sums fit");
 
@@ -55,8 +53,7 @@ INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int row, [[maybe_unuse
     }
 }
 
-/* Applies dropout to a row of a branch, or of its gradient. A gradient is then rounded as an operand of products.
- * All bits of the mask are read before the first one is used. */
+/* Applies dropout to a row of a branch, or of its gradient. A gradient is then rounded as an operand of products. */
 INLINE void drop_branch(const unsigned char *keep, real keep_scale, int row, [[maybe_unused]] int rows,
                         const bool is_gradient, real z[NORM_ROWS][ROW_PART]) {
     const unsigned int first = (unsigned int)(row * WIDTH + quad_channel(0));
@@ -81,8 +78,7 @@ INLINE void store_inverse(const real inverse[NORM_ROWS], int row, [[maybe_unused
     if (row_lane() == 0) rstd[row] = inverse[0];
 }
 
-/* Replaces each x[i], a lane's part of a sum over the channels of a row, by the whole sum. The `count` sums are
- * computed interleaved. */
+/* Replaces each x[i], a lane's part of a sum over the channels of a row, by the whole sum. */
 INLINE void row_sums(real *x, const int count) {
     const unsigned int row_mask = (0xffffffffu >> (WARP - ROW_LANES)) << threadIdx.x % WARP / ROW_LANES * ROW_LANES;
 #pragma unroll
@@ -92,13 +88,15 @@ INLINE void row_sums(real *x, const int count) {
     }
 }
 
-/* A lane's part of the gradients of scale and offset. slope: the sums of dy * xhat over the lane's rows, for scale;
- * total: the sums of dy, for offset. */
+/* Sums of the lane's channels over its rows.
+ * slope: sums of dy * xhat, for dscale.
+ * total: sums of dy, for doffset. */
 typedef struct norm_sums {
     real slope[ROW_PART], total[ROW_PART];
 } norm_sums;
 
-/* Writes a lane's sums to shared memory, in the order of channels; the sums of successive rows are NORM_SUMS apart. */
+/* Writes a lane's sums to shared memory, in the order of channels.
+ * The sums of successive rows are NORM_SUMS reals apart. */
 INLINE void share_norm_sums(const real part[ROW_PART], real *sums) {
     sums += threadIdx.x / ROW_LANES * NORM_SUMS + 4 * row_lane();
 #pragma unroll
@@ -110,7 +108,7 @@ INLINE void share_norm_sums(const real part[ROW_PART], real *sums) {
     }
 }
 
-/* The sums of four channels over the rows in shared memory, in order. */
+/* The sums of four channels over all lanes with these channels, in a fixed order. */
 INLINE quad add_norm_sums(const real *sums) {
     quad sum = *(const quad *)sums;
 #pragma unroll
