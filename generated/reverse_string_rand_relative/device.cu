@@ -669,7 +669,7 @@ INLINE void content_bias_grad(const int head_width, const int stride, int rows, 
     }
 }
 
-/* Processes `columns` channels from `first` on.
+/* Computes dbias and drows for `columns` channels from `first` on.
  * dbias: the gradient of the bias that is added to queries in products with vectors of distances.
  * rows [heads][count][head_width]: the vectors.
  * row_sums [heads][count]: for each vector, the sum of the gradients of its logits.

@@ -168,7 +168,6 @@ INLINE void clear_tiles(const int groups, const int width, real sum[][4]) {
 }
 
 /* Stores the lane's results of one of its two rows in a group, multiplied by a factor.
- * rounds: results are rounded.
  * r: index of the row, 0 or 1.
  * out: points to channel tile_column() of the row. */
 INLINE void store_row_of_head(const bool rounds, const real sum[][4], const int r, const int width, real factor,

@@ -36,7 +36,8 @@ INLINE void add_channels(const int count, real *x, real factor, const real *y) {
     for (int d = 0; d < count; d++) x[d] += factor * y[d];
 }
 
-/* The sum over the `lanes` adjacent lanes of a head; each lane gets the same bits. mask: a bit for each of them. */
+/* The sum over the adjacent lanes of a head, with the same bits in each of these lanes.
+ * mask: has a bit for each lane of the head. */
 INLINE real sum_head_lanes(const int lanes, unsigned int mask, real sum) {
 #pragma unroll
     for (int distance = lanes / 2; distance > 0; distance /= 2) sum += __shfl_xor_sync(mask, sum, distance);
@@ -58,7 +59,7 @@ INLINE void content_bias_grad(const int head_width, const int stride, int rows, 
     }
 }
 
-/* Processes `columns` channels from `first` on.
+/* Computes dbias and drows for `columns` channels from `first` on.
  * dbias: the gradient of the bias that is added to queries in products with vectors of distances.
  * rows [heads][count][head_width]: the vectors.
  * row_sums [heads][count]: for each vector, the sum of the gradients of its logits.
