@@ -1,8 +1,9 @@
--- Resolves a spec's task after the schema has been applied: its facts, its options, the labels in the loss; and the
--- fields of the model that depend on the task.
+-- Resolves a spec's task, and the fields of the model that depend on the task, after the schema has been applied.
 --
--- Input: the context of validate.lua with the resolved spec, as values.lua has read it. Output: context.task, the facts
--- of the task for this spec; resolved.task, with fields derived from these facts. Errors go to the diagnostics.
+-- Input: the context of validate.lua with the resolved spec. Output:
+--   context.task    the facts of the task for this spec
+--   resolved.task   gets fields that are derived from these facts
+-- Errors go to the diagnostics.
 
 local datasets = require("spec.task.datasets")
 local features = require("spec.rules.features")

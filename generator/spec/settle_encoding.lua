@@ -1,5 +1,5 @@
--- Resolves the encoding of each attention of a model after the schema has been applied: the formula of its score, the
--- way in which cross-attention reads positions, and the distances that have learned vectors.
+-- Resolves the encoding of each attention of a model after the schema has been applied: the formula of its score,
+-- positions.reading of cross-attention, and relative.sides.
 --
 -- Input: the context of validate.lua with the resolved spec; texts, the spec's files by display path (load.lua).
 -- Output:

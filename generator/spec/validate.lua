@@ -5,8 +5,8 @@
 --   origins    the origin of each value, by path, as text: "spec/runs/x.lua:4:12", "--set a.b=v" or "default"
 --   warnings   a list of texts about values that are valid but probably not intended, or that were dropped
 --   task       the facts of the task (task/tasks.lua)
---   files      the files that the trainer reads, by the names of their fields: { shown, real }, the path for messages
---              and the path to open
+--   files      the files that the trainer reads: field name -> { shown, real }, the path for messages and the path to
+--              open
 --   score      the formula { root, builder, parameters } of the score (score/score.lua); nil without a score; for a
 --              model with several families of attentions { families }, the formulas by family
 --   network    the file { path, text } of a user's own network, or nil
@@ -23,11 +23,10 @@
 --   root                 the spec's tree after inherit.lua; settle.lua may replace it
 --   resolved             the resolved spec so far; invalid fields are nil
 --   origins              path -> the origin of the value at the path, in a form of tree.lua
---   partial              path of a table -> whether a preset of the table, or of a table above it, is missing; the
---                        missing preset may have set fields that are absent here
+--   partial              path of a table -> whether a preset of the table, or of a table above it, is missing
 --   dropped              warnings about fields that --set made invalid and that are therefore ignored
---   formulas             the nodes { score, parameters } of scores: by family for a family's own score, and under
---                        "encoding" for the shared score (values.lua); score is false after an error
+--   formulas             family, or "encoding" for the shared score -> the nodes { score, parameters } (values.lua);
+--                        score is false after an error
 --   own_task             the facts of a user's own sampler, or nil
 --   own_network          the field `network` of info
 --   options_node         the node of task.options, or nil

@@ -1,9 +1,8 @@
 -- Reads one value of a spec: converts a node, by its schema entry, to a plain value.
 --
 -- Input: the context of validate.lua, a schema entry, a node. Output of M.read: the value, or nil after errors, which
--- are in the diagnostics. Scores, their parameters, and the options of a task also give nil: their nodes are stored in
--- the context for later modules (formulas, options_node). M.read also sets context.own_task for a user's own C file,
--- context.own_network for a user's own network, and context.files for the path of a file (validate.lua).
+-- are in the diagnostics. M.read also sets fields of the context: own_task, own_network and files. For scores, their
+-- parameters and the options of a task, the value is nil, and the context gets the nodes (formulas, options_node).
 
 local axes = require("spec.task.axes")
 local base_names = require("base.names")
@@ -222,7 +221,7 @@ local function read_noise(context, path, node)
   return values and { list = values }
 end
 
--- Reads eval.by: for an axis a range, a list, or true for all values; for noise a list; for passes a range or a list.
+-- Reads eval.by. An axis has a range, a list, or true for all values. Noise has a list; passes have a range or a list.
 function readers.by(context, field, node)
   local by = {}
   for name, value_node in tree.iterate(node) do

@@ -51,7 +51,7 @@ local function list_pairs(options)
   return pairs_of_tokens
 end
 
--- A factor between 0.75 and 1 that differs between parameters and between the numbers of a table.
+-- Returns a factor from 0.75 to 1 that differs between parameters and between the numbers of a table.
 local function make_factor(p, index)
   local code = index or 0
   for _, byte in ipairs({ p.name:byte(1, -1) }) do
@@ -159,8 +159,7 @@ local function count_steps(root, key_count, results)
   return results[root]
 end
 
--- The properties of a formula: whether it has a risky operation, numbers that are random at first, and numbers that
--- differ between heads and between layers.
+-- Returns properties of a formula. is_random: whether it has values that are random at first.
 local function inspect(root)
   local facts = {}
   walk(root, function(node)
@@ -173,8 +172,7 @@ local function inspect(root)
   return facts
 end
 
--- Pairs { logit, scale }. A number that is random at first gets the value scale * make_factor(...) * standard
--- deviation.
+-- Pairs { logit, scale }. A random value is scale * make_factor(...) * standard deviation.
 local TRIALS = { { 0, 0.01 }, { -1, -1 }, { 1, 1 }, { -1, 1 }, { 1, -1 } }
 local LOGIT_TRIALS = { table.unpack(TRIALS, 1, 3) } -- for formulas without random numbers: each logit once
 

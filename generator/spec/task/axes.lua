@@ -161,7 +161,7 @@ function M.remove_settings(by)
   return next(axes_of_data) and axes_of_data or nil
 end
 
--- Refuses eval.order, and "all" as a number of examples, for a sampler: a sampler's examples have no order and no end.
+-- Refuses eval.order, and "all" as a number of examples, for samplers: sampled examples have no order and no end.
 local function check_examples(eval, report)
   for path, value in next, { ["eval.examples"] = eval.examples, ["eval.during.examples"] = (eval.during or {}).examples,
     ["eval.order"] = eval.order } do
@@ -173,7 +173,7 @@ local function check_examples(eval, report)
   end
 end
 
--- Checks the axes and sets of an evaluation against those of the task. report: the functions of rules/reports.lua.
+-- Checks the axes and sets that an evaluation requests. report: the functions of rules/reports.lua.
 function M.check(context, report)
   local eval, facts = context.resolved.eval, context.task
   if not facts then

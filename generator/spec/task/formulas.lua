@@ -75,9 +75,9 @@ end
 
 local MAX_TRIALS = 1000
 
--- Returns trials of a formula, a list: each trial { name = number } has a value for each option of the formula. Tried
--- values are all choices, or the default and the ends of a range. An option that would make more than MAX_TRIALS trials
--- is left out.
+-- Returns a list of trials: tables { name = number } with a value for each option in a formula.
+-- Tried values are all choices of an option, or the default and the ends of its range.
+-- An option that would make more than MAX_TRIALS trials is left out.
 function M.list_trials(formula, options)
   local trials = { {} }
   for _, option in ipairs(list_options(formula, options)) do

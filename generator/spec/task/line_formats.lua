@@ -19,7 +19,7 @@ local function read_json(line)
   return object
 end
 
--- The columns of a line with tabs, without blanks at their ends.
+-- Splits a line at tabs, and removes blanks at both ends of each column.
 local function split_columns(line)
   local columns = {}
   for column in (line .. "\t"):gmatch("([^\t]*)\t") do

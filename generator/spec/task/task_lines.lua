@@ -33,7 +33,7 @@ local function read_accuracy(value)
     show(value:match("^%S*")) .. " is not an accuracy", "a number from 0 to 1"
 end
 
--- Reads an accuracy, or "1 / base", the accuracy of a guess among `base` symbols, as { choices = "base" }.
+-- Reads an accuracy, or a formula "1 / base" as { choices = "base" }: a guess among `base` symbols.
 local function read_chance(value)
   local formula = value:match("^1%s*/%s*(.+)$")
   if not formula then
@@ -51,8 +51,8 @@ local function read_probe(value)
   return symbols and symbols[1], problem, expected
 end
 
--- The value of the line `mask:` -> the labels in the loss, a word for encoders and a word for other models. "all": all
--- labels; "counted": all labels that are not masked. The accuracy never includes masked labels.
+-- The value of the line `mask:` -> the labels in the loss of encoders and of other models. "counted": all labels that
+-- are not masked. The accuracy never includes masked labels.
 local MASKS = {
   ["loss"] = { encoder = "counted", other = "counted" },
   ["accuracy"] = { encoder = "all", other = "all" },
@@ -98,7 +98,7 @@ local function read_choices(text)
   return { choices = choices }
 end
 
--- Reads a range, "30 to 1000" or "30..1000", as { first, last }; returns also the text after it; nil for other texts.
+-- Reads "30 to 1000" or "30..1000". Returns the range { first, last } and the text after it; nil for other texts.
 local function read_range(text)
   local first, last, text_after = text:gsub("^(%d+)%s*%.%.%s*", "%1 to "):match("^(%d+) to (%d+)%s*(.-)%s*$")
   first, last = math.tointeger(tonumber(first)), math.tointeger(tonumber(last))
@@ -196,8 +196,7 @@ local function read_option(facts, key, value)
   return option
 end
 
--- The keys of lines, except `option NAME` and `axis NAME`, in the order in which messages list them, with the readers
--- of their values.
+-- The keys of lines and the readers of their values, in the order of messages, without `option NAME` and `axis NAME`.
 local READERS = { { "input symbols", alphabets.read }, { "output symbols", alphabets.read },
   { "symbols", alphabets.read }, { "input length", keep_text }, { "output length", keep_text },
   { "chance", read_chance }, { "baseline", read_accuracy }, { "sets", read_sets }, { "symbol count", read_count },
@@ -222,9 +221,10 @@ function M.read(facts, declaration, key, value)
   return result, problem, expected
 end
 
--- Calls try(value, n, text) for each trial of a formula's options (formulas.list_trials) and each n of `lengths`, which
--- may be WITHOUT_N. value: the value of the formula; text: the formula with numbers in place of options. Returns the
--- first problem that `try` returns, or nil.
+-- Tries a formula with each trial of its options (formulas.list_trials) and each n. Returns the first problem, or nil.
+--   lengths   the values of n, or WITHOUT_N
+--   try       a function (value, n, text) that returns the problem with a value; text: the formula with numbers in
+--             place of options
 local function try_formula(formula, options, lengths, try)
   for _, trial in ipairs(formulas.list_trials(formula, options)) do
     local text = formulas.insert_numbers(formula, trial)
@@ -287,8 +287,8 @@ local function check_start_or_end(facts, key, side, report, expected)
   end
 end
 
--- Checks that the blank symbols are the first input symbols, but not all of them; and that the probe is an input symbol
--- that is not blank and is in use with all choices of options.
+-- Checks that the blank symbols are the first input symbols, but not all of them. Checks that the probe is in use with
+-- all choices of options, and is not blank.
 local function check_blanks_and_probe(facts, report)
   local symbols, blanks, count = facts.input_symbols or {}, facts.blank or {}, facts.input_symbol_count
   for _, symbol in ipairs(blanks) do
@@ -338,8 +338,8 @@ local function check_axis(facts, axis, report)
   end
 end
 
--- Checks the lines against each other, after all lines have been read; a shared alphabet (`symbols:`) becomes the
--- alphabet of inputs and of outputs. Errors are passed to report(key, problem, expected).
+-- Checks the lines against each other, after all lines have been read. A shared alphabet (`symbols:`) becomes the
+-- alphabet of inputs and of outputs. Errors go to report(key, problem, expected).
 function M.finish(facts, report)
   for _, key in ipairs({ "input length", "output length" }) do
     check_length(facts, key, report)

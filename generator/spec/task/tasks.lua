@@ -10,8 +10,7 @@
 --   symbols              the alphabet that inputs and outputs share, a list of texts
 --   input_symbols        the alphabet of inputs
 --   output_symbols       the alphabet of outputs
---   symbol_count         how many of `symbols` are in use, { formula, min }: the value of the formula, or `min` if the
---                        value is smaller
+--   symbol_count         how many of `symbols` are in use: the larger value of { formula, min }
 --   input_symbol_count   how many of `input_symbols` are in use, { formula, min }
 --   output_symbol_count  how many of `output_symbols` are in use, { formula, min }
 --   start_symbol         the symbol that a decoder reads first
@@ -33,8 +32,8 @@
 --                        all integers; an option with a range is { name, first, last, default, doc }
 --   sets                 the names of the sets of a task that generates a dataset
 --   axes                 the axes of such a dataset, a list of { name, first, last, doc }
--- In the facts of a spec's task (M.settle), no formula contains an option; chance and the ends of axes are numbers; an
--- axis has the field `hint`, words about the option that limits the axis. These facts have further fields:
+-- In the facts of a spec's task (M.settle), no formula contains an option. Chance and the ends of axes are numbers. An
+-- axis has `hint`, words about the option that limits the axis. These facts have further fields:
 --   computation          the number of computation tokens for each input token
 --   has_two_streams      true if input and target are separate streams
 --   readout              the value of model.readout; nil for "outputs"
@@ -67,8 +66,8 @@ local RESERVED = { sample = true, collect = true, expand = true, solve = true, p
 M.compute_length, M.settle = formulas.compute, task_lines.settle
 M.has_one_output, M.has_outputs_in_place = task_lines.has_one_output, task_lines.has_outputs_in_place
 
--- The task lengths of a field, { first, last, step } or { list }, as a list; empty if the field is nil, because dataset
--- files determine lengths.
+-- Returns the task lengths of a field { first, last, step } or { list } as a list. For dataset files, which determine
+-- lengths, the field is nil and the list is empty.
 function M.list_lengths(lengths)
   if not lengths then
     return {}
