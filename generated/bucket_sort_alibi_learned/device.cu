@@ -133,7 +133,7 @@ enum {
     CLASSES = 5,
     CLASS_COLUMNS = 16, /* classes, rounded up to a whole vector */
     QUERY_STRIDE = 3 * WIDTH,
-    BLOCK_STATE = 1024 /* number of bytes of shared memory after the staging memory of products */
+    BLOCK_STATE = 1024 /* bytes of a thread block's state, which follows the staging memory of products */
 };
 
 /* Parameters. Gradients and the optimiser's states have the same layout. Weights are [in][out]. */
@@ -1747,8 +1747,8 @@ INLINE void layer_forward(const bool training) {
             layer_weights()->norm2_scale, layer_weights()->norm2_offset, s->norm2_xhat, s->norm2_rstd, s->output);
 }
 
-/* On entry the workspace's member `gradient` holds the gradient of the layer's output, on return the gradient of the
- * layer's input. Writes the gradients of all parameters of the layer. */
+/* Writes the gradients of the layer's parameters.
+ * The workspace's `gradient`: on entry the gradient of the layer's output, on return of its input. */
 INLINE void layer_backward(void) {
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
@@ -1774,7 +1774,7 @@ INLINE void layer_backward(void) {
             false, w->gradient);
 }
 
-/* Makes the thread block's state point to the layer with index `l`, for a shard in training. */
+/* Sets the addresses of the state and the input of the layer with index `l`. Called in training. */
 INLINE void enter_layer(int l) {
     block_state *b = block();
     __syncthreads();
@@ -1823,8 +1823,7 @@ INLINE void assign_examples(block_state *b, int first, int sequences, const bool
     lay_out(&b->work, b->memory, sequences, b->view.T, b->view.label_count, training);
 }
 
-/* The index of the first sequence of a shard (a part of the batch). Every shard has at least
- * `sequences` / `shards` sequences; the first `sequences` % `shards` shards have one more. */
+/* Returns the index of a shard's first sequence. The first `sequences` % `shards` shards have one sequence more. */
 INLINE int shard_start(int sequences, int shards, int shard) {
     const int rest = sequences % shards;
     return shard * (sequences / shards) + (shard < rest ? shard : rest);
@@ -2011,8 +2010,8 @@ longhand_train_bucket_sort_alibi_learned(const lh_cuda_train a) {
     }
 }
 
-/* Writes the answers of a group of sequences. In the arrays, the answers of `before` sequences of other models come
- * first. logits and classes may be NULL. */
+/* Writes the answers of a group of sequences. logits and classes may be NULL.
+ * before: the number of sequences of other models, whose answers come first in the arrays. */
 INLINE void write_answers(lh_cuda_answer *answers, real *logits, int *classes, size_t before) {
     const block_state *b = block();
     const workspace *w = &b->work;

@@ -143,8 +143,7 @@ static void make_tables(void *tables, const int longest[LH_MAX_STREAMS]) {
 
 static size_t shared_bytes(const lh_shape *longest) { return 0; }
 
-/* The bytes of memory for one shard: its gradient, and if there are any, its sums for tables and its stored
- * operands. */
+/* The bytes of memory for one shard: its gradient, any sums for tables, and any stored operands. */
 static size_t partial_bytes(const lh_shape *longest) { return 253952 * sizeof(real); }
 
 static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {
@@ -152,7 +151,7 @@ static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {
     return lay_out(&w, NULL, part->sequences, part->length[0], part->labels, mode == LH_MODE_TRAIN);
 }
 
-/* The number of sequences that have at most 256 tokens together; at least 1. */
+/* Returns the number of sequences in a group: at most 256 tokens together, but at least one sequence. */
 static int evaluation_group(const lh_shape *shape) {
     const int T = shape->length[0];
     return T < 256 ? 256 / T : 1;

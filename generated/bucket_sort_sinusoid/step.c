@@ -301,7 +301,7 @@ static int count_sequences(int most, const int length[LH_MAX_STREAMS]) {
 static int block_sequences(const int length[LH_MAX_STREAMS]) { return count_sequences(BLOCK_TOKENS, length); }
 static int forward_sequences(const int length[LH_MAX_STREAMS]) { return count_sequences(EVALUATION_TOKENS, length); }
 
-/* About the largest number of tokens in a block of sequences. */
+/* The approximate limit of tokens in a block of sequences. */
 static int most_tokens(lh_mode mode) {
     const int block = BLOCK_TOKENS, evaluation = EVALUATION_TOKENS;
     return mode == LH_MODE_EVALUATE && evaluation > block ? evaluation : block;
@@ -346,8 +346,8 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 
 #include "trace.inc"
 
-/* The number of floating-point operations that are skipped; the backward pass counts as two forward passes. The
- * operations are skipped for
+/* Returns the number of skipped floating-point operations. A backward pass counts as two forward passes.
+ * Operations are skipped for:
  * - unused rows of the last layer
  */
 static double skipped_flops(const lh_shape *shape, lh_mode mode) {

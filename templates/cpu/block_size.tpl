@@ -9,7 +9,7 @@ static int count_sequences(int most, const int length[LH_MAX_STREAMS]) {
 static int block_sequences(const int length[LH_MAX_STREAMS]) { return count_sequences(BLOCK_TOKENS, length); }
 static int forward_sequences(const int length[LH_MAX_STREAMS]) { return count_sequences(EVALUATION_TOKENS, length); }
 
-/* About the largest number of tokens in a block of sequences. */
+/* The approximate limit of tokens in a block of sequences. */
 static int most_tokens(lh_mode mode) {
     const int block = BLOCK_TOKENS, evaluation = EVALUATION_TOKENS;
     return mode == LH_MODE_EVALUATE && evaluation > block ? evaluation : block;
@@ -26,9 +26,8 @@ static size_t count_bytes(const lh_shape *longest, int source, int target, lh_mo
     return lay_out(&w, NULL, &shape, mode); % else
 }
 
-/* Returns the bytes of the largest workspace that a block of sequences of at most these lengths needs. `tokens` counts the
- * source and target tokens of one sequence. Among blocks with equal numbers of sequences, those with the longest sequences
- * need the most memory, so only such lengths are tried. A sequence longer than most_tokens forms a block by itself. */
+/* Returns the bytes of the largest workspace that a block of sequences of at most these lengths needs.
+ * tokens: source and target tokens of one sequence. For each number of sequences, only the longest sequences are tried. */
 static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
     size_t most = count_bytes(longest, longest->length[0], longest->length[1], mode);
     for (int tokens = 2; tokens <= 2 * most_tokens(mode); tokens++) {

@@ -1,6 +1,9 @@
-% -- Reserves memory for a buffer: a record of list_requests (cpu_buffers.lua). row: the C text of the bytes of one
-% -- channel of all tokens; step_row: the bytes of one channel of a step. Forms: "row": one value for each token; "rows":
-% -- all channels of all tokens; "step": all channels of one step; "steps": of all steps in training, else of one step.
+% -- Reserves memory for a buffer: a record of list_requests (cpu_buffers.lua). Forms:
+% --   row     one value for each token
+% --   rows    all channels of all tokens
+% --   step    all channels of one step of a recurrence
+% --   steps   all channels: in training of all steps, else of one step
+% -- row: C text, the bytes of one channel for all tokens; step_row, a C variable: for one step
 % if form == "family" then
 lay_out_${name}_saved(&${prefix}${name}, memory, ${used}, w->sequences, ${lengths}, mode == LH_MODE_TRAIN);
 % elseif form == "mask" then

@@ -15,18 +15,18 @@
 % local bias = cpu.class_table and "NULL" or "p->output_bias"
 % include("parts/banner.tpl", { template = "cpu/loss.inc.tpl", lines = comments.loss })
 
-/* Counts for one sequence. counted: labels that are not masked; correct: right answers to these labels. */
+/* The counts of one sequence. counted: unmasked labels; correct: right answers to these labels. */
 typedef struct answer {
     int counted, correct;
 } answer;
 
-/* Counts the answer to one label, unless the label is masked (is_counted 0 instead of 1). */
+/* Counts the answer to one label. is_counted: 0 if the label is masked, else 1. */
 INLINE void count_answer(const real *logits, int label, int is_counted, answer *a) {
     a->counted += is_counted;
     a->correct += is_counted && find_class(CLASSES, logits) == label;
 }
 
-/* Adds the counts of a sequence to sums; sums->positions counts the labels in the loss. */
+/* Adds the counts of a sequence to sums. sums->positions: the number of labels in the loss. */
 % if task.excludes_masked_labels then
 static void add_sequence(const answer *a, lh_sums *sums) {
     sums->positions += a->counted;
@@ -42,8 +42,7 @@ static void add_sequence(const answer *a, int labels, lh_sums *sums) {
 }
 
 % if weighs_sequences then
-/* The factor of each label's gradient in sequence s. The counted labels of a sequence together have the weight of one
- * sequence in the loss. */
+/* Returns the factor of each label's gradient in sequence s. All sequences have the same weight in the loss. */
 static real weigh_labels(const lh_cpu_block *block, int labels, int s) {
     int counted = 0;
     for (int i = 0; i < labels; i++) counted += block->mask[s * labels + i];
@@ -65,10 +64,11 @@ INLINE int find_labelled_row(const workspace *w, int s, int i) {
 % end
 }
 
-/* Computes loss, counts, and dx, the gradient of x [${rows_of_x}][WIDTH]; adds the output layer's gradients to g. */
+/* Computes loss, counts, and dx, the gradient of x [${rows_of_x}][WIDTH].
+ * Adds the output layer's gradients to g. */
 % else
-/* Computes loss, counts, and dx, the gradient of x [tokens][WIDTH]; adds the output layer's gradients to g. The
- * labelled positions are the last `labels` tokens of a sequence. */
+/* Computes loss, counts, and dx, the gradient of x [tokens][WIDTH]. The last `labels` tokens of a sequence have labels.
+ * Adds the output layer's gradients to g. */
 % end
 static void loss_and_gradient(const workspace *w, const real *x, real *dx, parameters *g, lh_sums *sums) {
     const lh_cpu_block *block = w->block;
@@ -115,11 +115,11 @@ INLINE void copy_logits(const real *from, real *logits) {
     for (int v = CLASSES; v < CLASS_COLUMNS; v++) logits[v] = logits[0];
 }
 
-/* Computes loss and counts from x [${rows_of_x}][WIDTH]; if requested, also answers, sums of single sequences and logits
- * [sequences][labels][CLASSES]. If x is NULL, the logits are read from block->logits instead. */
+/* Computes loss and counts from x [${rows_of_x}][WIDTH] or, if x is NULL, from block->logits.
+ * If requested, also writes answers, sums of single sequences, and logits [sequences][labels][CLASSES]. */
 % else
-/* Computes loss and counts from x [${rows_of_x}][WIDTH]; if requested, also answers, sums of single sequences and logits
- * [sequences][labels][CLASSES]. */
+/* Computes loss and counts from x [${rows_of_x}][WIDTH].
+ * If requested, also writes answers, sums of single sequences, and logits [sequences][labels][CLASSES]. */
 % end
 static void classify(const workspace *w, const real *x, lh_sums *sums) {
     const lh_cpu_block *block = w->block;

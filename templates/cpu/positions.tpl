@@ -1,6 +1,6 @@
-% -- panel_structs: a list of structs of packed weights, each an entry with the fields
-% --   struct   the struct of parameters that has the weights
-% --   name     "maps": the weights from which the tables of each length are computed; "panels": all other packed weights
+% -- panel_structs: the structs of packed weights; fields of an entry:
+% --   struct   the struct of parameters with these weights
+% --   name     "maps": weights from which the tables of a length are computed; "panels": all other packed weights
 % --   list     members of the struct
 % local panel_structs = {}
 % for _, struct in ipairs(structs) do
@@ -52,18 +52,17 @@ typedef struct shared {
     char none; /* C has no structs without members */ % if not has_members
 % end
 % if input_draw and input_draw.is_separate and input_draw.kind == "randomized" then
-    int32_t input_position[2][MAX_POSITION], input_scratch[2][MAX_POSITION]; /* sampled positions of each stream, and scratch memory of sampling */
+    int32_t input_position[2][MAX_POSITION], input_scratch[2][MAX_POSITION]; /* sampled positions of each stream, and scratch memory */
 % end
     % include("attention/cpu/shared_draws.tpl", family) % for _, family in ipairs(attentions)
 } shared;
 % if slices then
 
-/* Returns the shape of the longest sequences, for the tables in step->shared; shorter sequences read only some of the rows. */
+/* Returns the shape for which the tables in step->shared were computed. Shorter sequences read only some of the rows. */
 INLINE const lh_shape *get_tables_shape(const lh_cpu_step *step) {
     return step->tables_shape != NULL ? step->tables_shape : &step->shape;
 }
-/* Returns the start of the slice of a table that the step's sequences read: the number of rows before the slice. The rows
- * before the slice belong to distances that occur only in longer sequences. */
+/* Returns the number of rows at the start of a table that the step skips. Only longer sequences read these rows. */
 INLINE int get_slice(const lh_cpu_step *step, int stream) {
     return get_tables_shape(step)->length[stream] - step->shape.length[stream];
 }

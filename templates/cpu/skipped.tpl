@@ -1,9 +1,9 @@
 % local unused_rows, vocabulary = cpu.unused_rows, cpu.vocabulary
-/* The number of floating-point operations that are skipped; the backward pass counts as two forward passes. The
- * operations are skipped for
- * - keys outside the span of a group of LANES queries: masks hide these keys from all queries of the group % if flops.masked[1]
+/* Returns the number of skipped floating-point operations. A backward pass counts as two forward passes.
+ * Operations are skipped for:
+ * - keys outside the span of a group of LANES queries, since masks hide these keys from the whole group % if flops.masked[1]
  * - unused rows of the last layer % if unused_rows
- * - rows before the first attention: a block of sequences computes one row for each symbol instead of each token % if vocabulary
+ * - rows before the first attention, where only one row is computed for each symbol % if vocabulary
  */
 static double skipped_flops(const lh_shape *shape, lh_mode mode) {
 % if unused_rows then
@@ -26,8 +26,8 @@ static double skipped_flops(const lh_shape *shape, lh_mode mode) {
 % if family.cross then
 % sizes = sizes .. (", .S = shape->length[%d]"):format(family.keys.stream)
 % end
-% -- Pairs that are skipped with their query and also hidden by a mask are counted once. The labelled
-% -- token of a probe may lie anywhere; here it is taken to be the last token.
+% -- A pair is counted once, even if its query is unused and a mask hides its key.
+% -- Here the labelled token of a probe is assumed to be the last token.
 % local unused_pair_cost = unused_rows and unused_rows.pair_flops[name]
 % local cost_per_head = unused_pair_cost and unused_pair_cost / family.heads
 % if counts_each_head then

@@ -1,7 +1,7 @@
 % local answer, zeros = "lh_cuda_answer", "{0, 0, 0}"
 % if device.has_passes then answer, zeros = "lh_cuda_loop_answer", "{0, 0, 0, 0}" end
-/* Writes the answers of a group of sequences. In the arrays, the answers of `before` sequences of other models come first.
- * logits and classes may be NULL. */
+/* Writes the answers of a group of sequences. logits and classes may be NULL.
+ * before: the number of sequences of other models, whose answers come first in the arrays. */
 INLINE void write_answers(${answer} *answers, real *logits, int *classes, size_t before) {
     const block_state *b = block();
     const workspace *w = &b->work;

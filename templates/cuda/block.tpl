@@ -1,11 +1,10 @@
-% -- The functions of a block of the network. The template's variables are the fields of an entry of `blocks`
-% -- (cuda_network.lua), such as follows_condition, a condition in C: whether the current repetition reads the output of
-% -- the repetition before it.
+% -- The functions of a block of the network. Variables: the fields of an entry of `blocks` (cuda_network.lua), such as
+% -- follows_condition: C text, true if the current repetition reads the output of the previous repetition
 % local depends_on_mode = forward_reads.training
 % local bounds = in_group and { first = "first", past = "past" } or { first = first, past = past }
-% -- state_offset: C text of the offset in bytes at which the current repetition's state begins
-% -- bytes_back: C text of the distance from this state to the state of the repetition before it. If a step samples the
-% -- number of passes without gradient (is_progressive), repetitions without gradient share state 0: the distance is 0
+% -- C texts, in bytes:
+% --   state_offset   the offset of the current repetition's state; the C variable `step` is the size of a state
+% --   bytes_back     the distance to the previous repetition's state; 0 for repetitions that share state 0 (is_progressive)
 % local state_offset, bytes_back = index .. " * step", "step"
 % if is_progressive then state_offset, bytes_back = "before", "(before > 0 ? step : 0)" end
 % local range_parameters = in_group and "int first, int past" or "void"
@@ -24,14 +23,15 @@ INLINE void ${name}_forward(${mode_parameter}) {
     % include(op.template, op) % for _, op in ipairs(forward)
 }
 
-/* On entry the workspace's member `gradient` holds the gradient of the ${name}'s output, on return the gradient of the ${name}'s input. Writes the gradients of all parameters of the ${name}${cuda.by_team and ", or stores the operands of the products that compute them" or ""}. */
+/* Writes the gradients of the ${name}'s parameters${cuda.by_team and ", or stores operands from which products compute them" or ""}.
+ * The workspace's `gradient`: on entry the gradient of the ${name}'s output, on return of its input. */
 INLINE void ${name}_backward(void) {
     const workspace *w = &block()->work; % if backward_reads.w
     const ${state} *s = &block()->${name}; % if backward_reads.s
     % include(op.template, op) % for _, op in ipairs(backward)
 }
 
-/* Makes the thread block's state point to the ${name} with index `${index}`, for a shard in training. */
+/* Sets the addresses of the state and the input of the ${name} with index `${index}`. Called in training. */
 INLINE void enter_${name}(int ${index}) {
     block_state *b = block();
     __syncthreads();
@@ -52,7 +52,7 @@ INLINE void enter_${name}(int ${index}) {
 }
 
 % if decoding then
-/* Makes the members for cached values point to the caches of the ${name} with index `${index}`. Called by one thread. */
+/* Sets the addresses of the caches of the ${name} with index `${index}`. Called by one thread. */
 INLINE void find_${name}_caches(block_state *b, int ${index}) {
 % for _, cache in ipairs(decoding.caches) do
     b->${name}.${cache.name} = ${name}_${cache.name}_cache(${index});

@@ -51,9 +51,9 @@ static size_t shared_bytes(const lh_shape *longest) {
 static size_t shared_bytes(const lh_shape *longest) { return 0; }
 % end
 
-/* The bytes of memory for one shard: its gradient, and if there are any, its sums for tables and its stored operands. */
+/* The bytes of memory for one shard: its gradient, any sums for tables, and any stored operands. */
 % if cuda.products == "library" and cuda.has_table_sums then
-% -- the sums of the shard and, if repetitions add to them, the sums of one repetition (more_sums.tpl)
+% -- two sets of sums: of the shard, and of one repetition (more_sums.tpl)
 % local sets = device.adds_table_sums and "2 * " or ""
 static size_t partial_bytes(const lh_shape *longest) { return GRADIENT_BYTES + ${sets}sum_bytes(${longest_lengths}); }
 % elseif cuda.products == "library" then
@@ -84,7 +84,7 @@ static size_t decode_bytes(const lh_shape *part) {
 }
 
 % end
-/* The number of sequences that have at most ${cuda.group_tokens} tokens together; at least 1. */
+/* Returns the number of sequences in a group: at most ${cuda.group_tokens} tokens together, but at least one sequence. */
 static int evaluation_group(const lh_shape *shape) {
     const int T = shape->length[0]${streams[2] and " + shape->length[1]" or ""};
     return T < ${cuda.group_tokens} ? ${cuda.group_tokens} / T : 1;

@@ -19,7 +19,7 @@ INLINE real decay_share(void) {
 INLINE real decay_share(void) { return (real)(block()->step.rate * ${f64(optimizer.decay)}); }
 % end
 
-/* Writes to `shares` the share for each element of a piece that the thread updates. */
+/* Writes the share for each element that this thread updates in the piece. */
 % define("INLINE void spread_decay", "int piece", "real share", "real shares[PIECE_PART]")
 #pragma unroll
     for (int i = 0; i < PIECE_PART; i++) shares[i] = is_spared(piece * PIECE + piece_element(i)) ? 0 : share; % if optimizer.spared

@@ -30,8 +30,8 @@ enum {
     HEADS = ${PREFIX}HEADS, /* number of heads of every attention; kernels use these names */
     HEAD_WIDTH = ${PREFIX}HEAD_WIDTH,
 % end
-    STAGING = ${cuda.staging}, /* number of reals of shared memory that sums over a block use */ % if not cuda.multiplies
-    BLOCK_STATE = ${cuda.block_state} /* number of bytes of shared memory after ${cuda.multiplies and "the staging memory of products" or "these reals"} */
+    STAGING = ${cuda.staging}, /* number of reals in shared memory for sums over a thread block */ % if not cuda.multiplies
+    BLOCK_STATE = ${cuda.block_state} /* bytes of a thread block's state, which follows ${cuda.multiplies and "the staging memory of products" or "these reals"} */
 };
 
 % include("parts/parameters.tpl")

@@ -6,7 +6,7 @@ INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p${tab
     v->p = (const parameters *)p;
     v->tables = (const position_row *)tables; % if tables
     v->${stream.T} = in->T[${stream.index}]; % for _, stream in ipairs(device.streams)
-    v->pass_counts = in->draws; /* `draws` begins with two numbers: of all passes, and of passes without gradient */ % if device.has_passes
+    v->pass_counts = in->draws; /* `draws` begins with the number of passes and the number of passes without gradient */ % if device.has_passes
     v->${draw.member} = ${draw.address}; % for _, draw in ipairs(cuda.step_draws)
     v->label_count = in->label_count;
     lay_out_shared(&v->shared, shared, v->T); % if cuda.has_shared_tables
@@ -27,8 +27,7 @@ INLINE void assign_examples(block_state *b, int first, int sequences, const bool
 }
 
 % end
-/* The index of the first sequence of a shard (a part of the batch). Every shard has at least
- * `sequences` / `shards` sequences; the first `sequences` % `shards` shards have one more. */
+/* Returns the index of a shard's first sequence. The first `sequences` % `shards` shards have one sequence more. */
 INLINE int shard_start(int sequences, int shards, int shard) {
     const int rest = sequences % shards;
     return shard * (sequences / shards) + (shard < rest ? shard : rest);
@@ -43,8 +42,8 @@ INLINE int shard_start(int sequences, int shards, int shard) {
 % end
 % if cuda.by_team then
 
-/* Sets the addresses of a shard's stored operands. partial: the shard's memory, which begins with its gradient. Called by
- * one thread. */
+/* Sets the addresses of a shard's stored operands. Called by one thread.
+ * partial: the shard's memory; the gradient comes first. */
 INLINE void find_operands(block_state *b, char *partial) {
     b->most_sequences = shard_start(b->step.sequences, b->train.shards, 1); /* size of shard 0, the largest shard */
     lay_out_operands(&b->held, partial + PARAMETER_STORAGE * sizeof(real)${cuda.has_table_sums and " + sum_bytes(b->view.T)" or ""}, b->most_sequences, b->view.T);

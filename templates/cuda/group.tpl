@@ -1,5 +1,5 @@
-/* Makes the thread block's state point to the ${name} with index `${index}` and, for each block in the ${name}, to the
- * state of the block's last repetition there. Called for a shard in training, or a group of sequences in evaluation. */
+/* Sets the addresses of the input and the state of the ${name} with index `${index}`.
+ * Each block inside the ${name} gets the state of its last repetition there. */
 INLINE void enter_${name}(int ${index}, const bool training) {
     block_state *b = block();
     __syncthreads();

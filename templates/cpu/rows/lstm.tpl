@@ -1,5 +1,5 @@
 /* An LSTM, which computes each step for all sequences; state and cells before the first step are zero.
- * states [step][sequence][${width}]; stores: whether the gates and cells of all steps are stored, not only those of the last step. */
+ * states [step][sequence][${width}]; stores: whether the gates and cells of all steps are stored. */
 static void ${name}_forward(const workspace *w, bool stores, real *states) {
     const parameters *p = w->parameters;
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);
@@ -18,9 +18,9 @@ static void ${name}_forward(const workspace *w, bool stores, real *states) {
     }
 }
 
-/* Processes the steps from the last to the first. dstates: gradients of the states, on entry only those from the readout,
- * on return also those from later steps. w->gates: on entry the values of the forward pass, on return the gradients of
- * the gates' sums before activation. */
+/* Processes the steps from the last to the first.
+ * dstates: on entry gradients that come from the readout, on return the whole gradients of the states.
+ * w->gates: on entry values of the forward pass, on return gradients of the gates' sums before activation. */
 static void ${name}_backward(const workspace *w, const real *states, real *dstates, parameters *g) {
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);
     const uint16_t *token = w->block->tokens[0];

@@ -11,8 +11,8 @@ static void ${name}_forward(const workspace *w, real *states) {
     }
 }
 
-/* Processes the steps from the last to the first. dstates: on entry the gradients of the states from the readout, on
- * return the gradients of the sums before activation. */
+/* Processes the steps from the last to the first.
+ * dstates: on entry gradients that come from the readout, on return gradients of the sums before activation. */
 static void ${name}_backward(const workspace *w, const real *states, real *dstates, parameters *g) {
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);
     const uint16_t *token = w->block->tokens[0];

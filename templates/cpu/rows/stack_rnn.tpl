@@ -1,10 +1,10 @@
 % local capacity = cells and "CELLS" or "w->length"
 /* A stack-RNN, which computes each step for all sequences; state and stack before the first step are zero.
- * states [step][sequence][${width}]; stores: whether values of all steps are stored, not only those of the last step. */
+ * states [step][sequence][${width}]; stores: whether values of all steps are stored. */
 static void ${name}_forward(const workspace *w, bool stores, real *states) {
     const parameters *p = w->parameters;
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);
-    const int stored = stores ? sequences : 0; /* stride, in rows, from the values of a step to the values of the next step; 0: each step overwrites them */
+    const int stored = stores ? sequences : 0; /* rows from the values of one step to those of the next; 0: each step overwrites the values */
     const uint16_t *token = w->block->tokens[0];
     real *heads = w->heads, *stack = w->stacks, *read = w->reads;
     const int stack_size = count_stack_numbers(w->length, ${capacity});
@@ -26,9 +26,9 @@ static void ${name}_forward(const workspace *w, bool stores, real *states) {
     }
 }
 
-/* Processes the steps from the last to the first. dstates: on entry the gradients of the states from the readout, on
- * return the gradients of the sums before activation. w->heads: on entry the values of the forward pass, on return the
- * gradients of the products of all steps except the last. */
+/* Processes the steps from the last to the first.
+ * dstates: on entry gradients that come from the readout, on return gradients of the sums before activation.
+ * w->heads: on entry values of the forward pass, on return gradients of the products; the last step has no product. */
 static void ${name}_backward(const workspace *w, const real *states, real *dstates, parameters *g) {
     const parameters *p = w->parameters;
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);
@@ -51,7 +51,7 @@ static void ${name}_backward(const workspace *w, const real *states, real *dstat
             add_read_grad(sequences, ${width}, ${columns}, d, p->read, stack_size, heads - sequences * ${columns}, w->dstack);
         token_sums_grad(sequences, ${width}, token + t, w->length, d, g->input);
     }
-    const int steps = w->tokens - sequences; /* the number of rows (tokens) of all steps except one */
+    const int steps = w->tokens - sequences; /* a number of rows: all tokens except those of one step */
     ${weight_grad}(steps, states, w->heads, g->recurrent);
     bias_grad(steps, ${columns}, w->heads, g->recurrent_bias);
     bias_grad(sequences, ${width}, dstates, g->recurrent_bias);

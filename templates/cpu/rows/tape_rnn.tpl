@@ -1,14 +1,13 @@
 % local jump = "(w->length - w->step->shape.labels)" .. (computation and " / " .. computation.all or "") .. " % CELLS"
 % local hidden, value = write_2.from_width, write_3.to_width
 /* A tape-RNN, which computes each step for all sequences; state and tape before the first step are zero.
- * states [step][sequence][${width}]; stores: true: the values of all steps are stored; false: only those of the last
- * step, and the tapes of the last two steps. */
+ * states [step][sequence][${width}]; stores: whether values of all steps are stored. If not, two tapes are kept. */
 static void ${name}_forward(const workspace *w, bool stores, real *states) {
     const parameters *p = w->parameters;
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);
-    const int stored = stores ? sequences : 0; /* stride, in rows, from the values of a step to the values of the next step; 0: each step overwrites them */
+    const int stored = stores ? sequences : 0; /* rows from the values of one step to those of the next; 0: each step overwrites the values */
     const int tape_size = sequences * CELLS * CELL_WIDTH;
-    const int jump = ${jump}; /* how many cells a head jumps: the number of input tokens, modulo the size of the tape */
+    const int jump = ${jump}; /* number of cells that a head jumps: the number of input tokens, modulo CELLS */
     const uint16_t *token = w->block->tokens[0];
     real *heads = w->heads, *tape = w->tapes, *after = stores ? tape + tape_size : w->spare_tape, *read = w->reads;
     real *hidden_1 = w->hidden_1, *hidden_2 = w->hidden_2, *written = w->written;
@@ -37,14 +36,14 @@ static void ${name}_forward(const workspace *w, bool stores, real *states) {
     }
 }
 
-/* Processes the steps from the last to the first. dstates: on entry the gradients of the states from the readout, on
- * return the gradients of the sums before activation. w->heads, w->written: on entry the values of the forward pass, on
- * return the gradients of these values in all steps except the last. */
+/* Processes the steps from the last to the first.
+ * dstates: on entry gradients that come from the readout, on return gradients of the sums before activation.
+ * w->heads, w->written: on entry values of the forward pass, on return their gradients; the last step has no values. */
 static void ${name}_backward(const workspace *w, const real *states, real *dstates, parameters *g) {
     const parameters *p = w->parameters;
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);
     const int tape_size = sequences * CELLS * CELL_WIDTH;
-    const int jump = ${jump}; /* how many cells a head jumps: the number of input tokens, modulo the size of the tape */
+    const int jump = ${jump}; /* number of cells that a head jumps: the number of input tokens, modulo CELLS */
     const uint16_t *token = w->block->tokens[0];
     const real *later = NULL;
     real *dtape = w->dtape, *dbefore = w->spare_tape;
@@ -73,7 +72,7 @@ static void ${name}_backward(const workspace *w, const real *states, real *dstat
             add_read_grad(sequences, ${width}, ${columns}, d, p->read, CELLS * CELL_WIDTH, heads - sequences * ${columns}, dtape);
         token_sums_grad(sequences, ${width}, token + t, w->length, d, g->input);
     }
-    const int steps = w->tokens - sequences; /* the number of rows of all steps except one */
+    const int steps = w->tokens - sequences; /* a number of rows: all tokens except those of one step */
     ${weight_grad}(steps, states, w->heads, g->recurrent);
     bias_grad(steps, ${columns}, w->heads, g->recurrent_bias);
     bias_grad(sequences, ${width}, dstates, g->recurrent_bias);
