@@ -1278,8 +1278,8 @@ INLINE const int *find_distances(const step_view *v, int l) { return v->draws + 
 
 INLINE int row_count(const step_view *v) { return distance_count(v->T, v->T); }
 
-/* The state that a block's threads share. It lies in shared memory after the staging memory of operations; in registers
- * it would take too much space. One thread writes it, between barriers. */
+/* The state that a block's threads share, in shared memory after the staging memory of operations. One thread writes
+ * the state, between barriers. */
 typedef struct block_state {
     step_view view;
     workspace work;
@@ -1599,10 +1599,11 @@ INLINE void attend_backward(layer_parameters *g) {
     __syncthreads();
 }
 
-/* Samples the masks of all dropouts for the shard's sequences. row: the index of a byte in the masks of a site. */
+/* Samples the masks of all dropouts for the shard's sequences. */
 INLINE void draw_masks(void) {
     const lh_cuda_step *in = &block()->step;
     const unsigned int key[2] = {in->key[0], in->key[1]};
+    /* site: the dropout site of byte e. row: the index of this byte in the masks of the site. */
     const int bytes = in->T[0] * (WIDTH / 8), sequences = block()->sequences;
     for (int e = threadIdx.x; e < DROPOUT_SITES * sequences * bytes; e += THREADS) {
         const int site = e / (sequences * bytes), row = e - site * (sequences * bytes);
@@ -1613,7 +1614,7 @@ INLINE void draw_masks(void) {
     __syncthreads();
 }
 
-/* The masks of the dropout site with index `site` (one dropout in one repetition), for all sequences. */
+/* Returns the masks of a site, for all sequences. site: the index of one dropout in one repetition. */
 INLINE const unsigned char *find_mask(int site) {
     return block()->work.keep + (size_t)site * block()->sequences * block()->view.T * (WIDTH / 8);
 }
@@ -1659,7 +1660,7 @@ NOINLINE void embed_backward(parameters *g) {
     __syncthreads();
 }
 
-/* The row of labelled token n: the last label_count of a sequence's v->T tokens are labelled. */
+/* Returns the row of labelled token n. The last label_count tokens of a sequence are labelled. */
 INLINE int find_labelled_row(const step_view *v, int n) {
     return n / v->label_count * v->T + v->T - v->label_count + n % v->label_count;
 }
@@ -1691,8 +1692,8 @@ INLINE int find_best_class(const real *logits) {
     return best;
 }
 
-/* Computes logits, and softmax cross-entropy with one thread per labelled token. Writes the arrays logits, losses
- * and `correct` of the workspace; in training the logits are replaced by their gradients. */
+/* Computes logits, and softmax cross-entropy with one thread per labelled token.
+ * Writes the arrays logits, losses and `correct` of the workspace. In training, gradients replace the logits. */
 NOINLINE void classify(const real *x, const bool training) {
     const workspace *w = &block()->work;
     const int count = block()->sequences * block()->view.label_count;
@@ -1713,7 +1714,7 @@ NOINLINE void classify(const real *x, const bool training) {
     __syncthreads();
 }
 
-/* Computes sums over a shard's answers, in a fixed order; one thread writes them to *to. */
+/* Computes sums over a shard's answers in a fixed order. Thread 0 writes the sums to *to. */
 INLINE void add_up(lh_cuda_sums *to) {
     const workspace *w = &block()->work;
     const unsigned char *mask = block()->mask;
@@ -1735,7 +1736,7 @@ INLINE void add_up(lh_cuda_sums *to) {
     if (threadIdx.x == 0) *to = sums;
 }
 
-/* Returns a thread's part of the gradient of one weight of the output layer, for channel k and class c. */
+/* Returns the thread's part of the gradient of the output layer's weight for channel k and class c. */
 INLINE real weight_grad(const real *x, int count, int k, int c) {
     const step_view *v = &block()->view;
     const int step = row_step(SPAN);
@@ -1754,8 +1755,9 @@ INLINE real weight_grad(const real *x, int count, int k, int c) {
     return sum;
 }
 
-/* Computes the gradients of the output layer, and w->gradient [rows][WIDTH], the gradient of its input, from the
- * gradients of the logits in w->logits. */
+/* Runs the backward pass of the output layer, from the gradients of the logits in w->logits. Writes:
+ *   w->gradient   [rows][WIDTH] gradient of the layer's input
+ *   g   gradients of the layer's parameters */
 NOINLINE void classify_backward(const real *x, parameters *g) {
     assume_global(x);
     assume_global(g);
@@ -1966,7 +1968,7 @@ NOINLINE void end_tables(parameters *g) {
     }
 }
 
-/* Computes the step's gradient and the sums of squares of its pieces. */
+/* Computes the step's gradient, and the sum of squares of each piece of the gradient. */
 INLINE void fold_gradients(void) {
     const block_state *b = block();
     team *t = &block()->members;
@@ -2007,18 +2009,18 @@ INLINE bool update(double squares, double loss) {
     return true;
 }
 
-/* A chunk of the gradient and its sum of squares. heavier() returns the chunk with the larger sum; if the sums
- * are equal, the chunk with the smaller index. */
+/* A chunk of the gradient: its index, and its sum of squares. */
 typedef struct weighed {
     double squares;
     int chunk;
 } weighed;
 
+/* Returns the chunk with the larger sum of squares. If the sums are equal, returns the chunk with the smaller index. */
 INLINE weighed heavier(const weighed a, const weighed b) {
     return b.squares > a.squares || (b.squares == a.squares && b.chunk < a.chunk) ? b : a;
 }
 
-/* The chunk with the largest sum of squares, for the threads of the first warp. */
+/* Returns the chunk with the largest sum of squares to the threads of the first warp. */
 INLINE weighed find_heaviest(const double *piece_sums) {
     weighed most = {0, 0};
     assume_global(piece_sums);

@@ -51,8 +51,9 @@
 --     description            words for the width of the value
 --     init                   initial values of the map's weights; nil: those of the network's other weights
 --     cached                 whether attention caches, in decoding, the numbers that it computes from the value
---     width                  only in family.request, a copy of the table: `columns`, rounded up to whole vectors
---     constant               only in family.request: the name of this width in C
+--     width                  only in family.requested_value, a copy of the table: `columns`, rounded up to whole
+--                            vectors
+--     constant               only in family.requested_value: the name of this width in C
 --   make_terms(family)       the facet's part of the loops over queries and keys: a list of terms with kinds
 --                            (attention/terms.lua), nil if the facet is off
 --   export(family, context)   returns a table of the names that templates of Python read. Fields of context:

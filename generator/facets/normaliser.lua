@@ -244,7 +244,7 @@ function M.make_terms(family)
     properties = { visits_outwards = is_geometric, normalised = not is_geometric or normaliser.normalised,
       has_sums = is_geometric } },
     normaliser.directional and { kind = "contribution", template = "directions", properties = { has_directions = true },
-      has_unused_columns = family.request.width > family.request.columns } or nil }
+      has_unused_columns = family.requested_value.width > family.requested_value.columns } or nil }
 end
 
 function M.count_bytes(family, sizes)

@@ -384,11 +384,11 @@ function M.request_value(family)
 end
 
 local function make_running_term(family, score)
-  local products, request = score.running.products, family.request
+  local products, value = score.running.products, family.requested_value
   local multiplies = products[1] ~= nil
   return { kind = "contribution", template = "running", scalar = score, products = products, product_count = #products,
     has_units = lists.any(products, function(product) return product.unit end),
-    has_unused_columns = request and request.width > request.columns,
+    has_unused_columns = value and value.width > value.columns,
     properties = { reads_tokens = true, has_sums = multiplies, multiplies_rows = multiplies } }
 end
 

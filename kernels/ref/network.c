@@ -148,7 +148,7 @@ static void run_block(run *r, const lh_ref_operation *op, const scope_repetition
     node *input = outer->values[op->x[0]];
     int loops = block->loops > 1 && r->batch->passes > 0 ? r->batch->passes : block->loops;
     int times = block->times ? block->times : block->repetitions * loops; /* runs of the block in this call */
-    if (block->has_losses && r->batch->backward) r->losses = loops;
+    if (block->has_pass_losses && r->batch->backward) r->losses = loops;
     for (int i = outer->index * times; i < (outer->index + 1) * times; i++) {
         if (block->loops > 1 && !block->times && i > 0 && i == r->batch->free_passes * block->repetitions)
             input = copy_node(r, input); /* no gradient flows to the loops before */
@@ -161,7 +161,7 @@ static void run_block(run *r, const lh_ref_operation *op, const scope_repetition
         run_scope(r, block, &repetition);
         node *output = repetition.values[block->last];
         if (r->batch->observer && !block->is_group) call_observer(r, repetition.layer, input, output, first_entry);
-        if (r->losses > 0 && block->has_losses && i + 1 < times) add_loss(r, op, outer, output);
+        if (r->losses > 0 && block->has_pass_losses && i + 1 < times) add_loss(r, op, outer, output);
         input = output;
     }
     outer->values[op->out] = input;

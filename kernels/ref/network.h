@@ -125,7 +125,7 @@ typedef struct lh_ref_scope {
     int repetitions, loops; /* each repetition has its own tensors; loops share them */
     int times;              /* how often a block in a group runs in each repetition of the group; 0: in no group */
     bool is_group;
-    bool has_losses;                /* the training loss is the mean of the losses after each loop */
+    bool has_pass_losses;           /* the training loss is the mean of the losses after each loop */
     int first_tensor, tensor_count; /* tensors of the first repetition: first index in the network's list, number */
     int dropout_layer;              /* `layer` of lh_site for dropout in training, in the first repetition */
 } lh_ref_scope;

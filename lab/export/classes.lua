@@ -106,7 +106,7 @@ function Class:add_norm(p)
 end
 
 function Class:add_table(p)
-  local rows = p.rows == self.state.net.tokens and "SYMBOLS" or ("%d"):format(p.rows.count)
+  local rows = p.rows == self.state.net.tokens and "TOKENS" or ("%d"):format(p.rows.count)
   return self:add_module(p, (p.tensor:gsub("%.weight$", "")), ("nn.Embedding(%s, %s)"):format(rows, p.columns.text))
 end
 

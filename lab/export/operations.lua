@@ -81,7 +81,7 @@ end
 -- Returns the expression of a linear map of one-hot tokens. Blank tokens, which have the lowest numbers, become zeros.
 local function map_tokens(op, class, module)
   local blanks = class.state.net.tokens.count - op.p.rows.count
-  return ("%s(F.one_hot(%s, SYMBOLS)%s.to(%s.weight))"):format(module, class:get_tokens(op.stream),
+  return ("%s(F.one_hot(%s, TOKENS)%s.to(%s.weight))"):format(module, class:get_tokens(op.stream),
     blanks > 0 and ("[..., %d:]"):format(blanks) or "", module)
 end
 

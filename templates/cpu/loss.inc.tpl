@@ -8,7 +8,7 @@
 % row_index = "((w->length - labels + i) * w->sequences + s)"
 % end
 % local weighs_sequences = train.weighs_sequences and task.excludes_masked_labels
-% local passes_divisor = cpu.has_losses and " / (real)w->passes" or ""
+% local passes_divisor = cpu.has_pass_losses and " / (real)w->passes" or ""
 % local gradient_factor = (weighs_sequences and "weight" or "(real)block->loss_scale") .. passes_divisor
 % local rows_of_x = cpu.unused_rows and "tokens of w->read" or "tokens"
 % local weight = cpu.class_table and "w->" .. panels_member .. "->output" or "p->output"
@@ -85,7 +85,7 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
             real logits[CLASS_COLUMNS];
             class_logits(WIDTH, CLASS_COLUMNS, x + row, ${weight}, ${bias}, logits);
             count_answer(logits, label, ${task.excludes_masked_labels and "1" or "block->mask[s * labels + i]"}, &a);
-            sums->loss += softmax_loss(CLASSES, CLASS_COLUMNS, logits, label) / w->passes; % if cpu.has_losses
+            sums->loss += softmax_loss(CLASSES, CLASS_COLUMNS, logits, label) / w->passes; % if cpu.has_pass_losses
             sums->loss += softmax_loss(CLASSES, CLASS_COLUMNS, logits, label); % else
             logits[label] -= 1;
             for (int v = 0; v < CLASS_COLUMNS; v++) logits[v] *= ${gradient_factor};

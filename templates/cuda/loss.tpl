@@ -1,19 +1,18 @@
-% local passes_divisor = device.has_losses and " / count_passes()" or ""
+% local passes_divisor = device.has_pass_losses and " / count_passes()" or ""
 % local weighs_sequences = train.weighs_sequences and task.excludes_masked_labels
-% -- weight_gradient: the C text of the gradient of the weight of channel k for class c
-% -- stored_gradient: the C text of the value that is stored there
+% -- C texts for channel k and class c: the weight's gradient, and the value that is assigned to this gradient
 % local weight_gradient = "g->" .. (device.class_table and device.class_table .. "[(OUTPUT_TOKEN + c) * WIDTH + k]" or "output[k * CLASS_COLUMNS + c]")
-% local stored_gradient = device.has_losses and "adds ? " .. weight_gradient .. " + sum : sum" or "sum"
-% -- weight_element: the C text of the weight of channel k + i for class c
+% local new_gradient_value = device.has_pass_losses and "adds ? " .. weight_gradient .. " + sum : sum" or "sum"
+% -- C text of the weight for channel k + i and class c
 % local weight_element = "output[(k + i) * CLASS_COLUMNS + c]"
 % if device.class_table then
 % weight_element = device.class_table .. "[(OUTPUT_TOKEN + c) * WIDTH + k + i]"
 % end
 % if readout == "probe" then
-/* The row of labelled token n; a sequence has v->${device.labelled_length} rows. */
+/* Returns the row of labelled token n. A sequence has v->${device.labelled_length} rows. */
 INLINE int find_labelled_row(const step_view *v, int n) { return n / v->label_count * v->${device.labelled_length} + block()->place[n]; }
 % else
-/* The row of labelled token n: the last label_count of a sequence's v->${device.labelled_length} tokens are labelled. */
+/* Returns the row of labelled token n. The last label_count tokens of a sequence are labelled. */
 INLINE int find_labelled_row(const step_view *v, int n) {
     return n / v->label_count * v->${device.labelled_length} + v->${device.labelled_length} - v->label_count + n % v->label_count;
 }
@@ -30,8 +29,7 @@ INLINE int find_best_class(const real *logits) {
 }
 
 % if weighs_sequences then
-/* The factor of the gradient of label n, a counted label. All counted labels of a sequence together have the weight of
- * one sequence. loss_scale is 1 / (the number of sequences in the batch that have a counted label). */
+/* Returns the factor of the gradient of counted label n. The counted labels of a sequence share the factor loss_scale. */
 INLINE real weigh_label(int n) {
     const int label_count = block()->view.label_count, first = n / label_count * label_count;
     const unsigned char *mask = block()->mask;
@@ -41,14 +39,9 @@ INLINE real weigh_label(int n) {
 }
 
 % end
-% if task.excludes_masked_labels then
-/* Computes logits, and softmax cross-entropy with one thread per labelled token. Writes the arrays logits, losses
- * and `correct` of the workspace; in training the logits are replaced by their gradients. A masked label has no loss
- * and no gradient. */
-% else
-/* Computes logits, and softmax cross-entropy with one thread per labelled token. Writes the arrays logits, losses
- * and `correct` of the workspace; in training the logits are replaced by their gradients. */
-% end
+/* Computes logits, and softmax cross-entropy with one thread per labelled token.
+ * A masked label has no loss and no gradient. % if task.excludes_masked_labels
+ * Writes the arrays logits, losses and `correct` of the workspace. In training, gradients replace the logits. */
 NOINLINE void classify(const real *x, const bool training) {
     const workspace *w = &block()->work;
     const int count = block()->sequences * block()->view.label_count;
@@ -69,7 +62,7 @@ NOINLINE void classify(const real *x, const bool training) {
         for (int c = 0; c < CLASSES; c++) sum += exp_negative(logits[c] - largest);
         w->losses[n] = log_real(sum) + (largest - logits[label]);
         if (!training) w->uncertainties[n] = log_real(sum); /* -log(p), where p = 1 / sum is the greatest probability */ % if device.has_passes
-        if (training) w->losses[n] /= count_passes(); /* the loss is the mean over the losses of all passes */ % if device.has_losses
+        if (training) w->losses[n] /= count_passes(); /* the loss is the mean over the losses of all passes */ % if device.has_pass_losses
         w->correct[n] = best == label;
         if (training) {
             const real scale = ${weighs_sequences and "weigh_label(n)" or "(real)block()->step.loss_scale"}${passes_divisor};
@@ -80,12 +73,12 @@ NOINLINE void classify(const real *x, const bool training) {
     __syncthreads();
 }
 
-% if device.has_losses then
-/* Computes sums over a shard's answers, in a fixed order; one thread writes them to *to. adds: whether to->loss already
- * holds the loss of earlier passes; the loss of this pass is then added to it. */
+% if device.has_pass_losses then
+/* Computes sums over a shard's answers in a fixed order. Thread 0 writes the sums to *to.
+ * adds: whether to->loss holds the loss of earlier passes, to which the loss of this pass is added. */
 INLINE void add_up(lh_cuda_sums *to, const bool adds) {
 % else
-/* Computes sums over a shard's answers, in a fixed order; one thread writes them to *to. */
+/* Computes sums over a shard's answers in a fixed order. Thread 0 writes the sums to *to. */
 INLINE void add_up(lh_cuda_sums *to) {
 % end
     const workspace *w = &block()->work;
@@ -105,7 +98,7 @@ INLINE void add_up(lh_cuda_sums *to) {
     }
     const lh_cuda_sums sums = {block_sum(loss), (long long)block_sum(counted), (long long)block_sum(correct),
             (long long)block_sum(exact)};
-% if device.has_losses then
+% if device.has_pass_losses then
     if (threadIdx.x != 0) return;
     const double earlier_loss = adds ? to->loss : 0;
     *to = sums;
@@ -115,7 +108,7 @@ INLINE void add_up(lh_cuda_sums *to) {
 % end
 }
 
-/* Returns a thread's part of the gradient of one weight of the output layer, for channel k and class c. */
+/* Returns the thread's part of the gradient of the output layer's weight for channel k and class c. */
 INLINE real weight_grad(const real *x, int count, int k, int c) {
     const step_view *v = &block()->view;
     const int step = row_step(SPAN);
@@ -134,8 +127,11 @@ INLINE real weight_grad(const real *x, int count, int k, int c) {
     return sum;
 }
 
-/* Computes the gradients of the output layer${device.has_losses and ", or adds them to g if `adds`" or ""}, and w->${device.readout_gradient} [rows][WIDTH], the gradient of its input, from the gradients of the logits in w->logits. */
-% define("NOINLINE void classify_backward", "const real *x", cuda.gradients .. " *g", device.has_losses and "const bool adds")
+/* Runs the backward pass of the output layer, from the gradients of the logits in w->logits. Writes:
+ *   w->${device.readout_gradient}   [rows][WIDTH] gradient of the layer's input
+ *   g   gradients of the layer's parameters, added to g if `adds` */ % if device.has_pass_losses
+ *   g   gradients of the layer's parameters */ % else
+% define("NOINLINE void classify_backward", "const real *x", cuda.gradients .. " *g", device.has_pass_losses and "const bool adds")
     assume_global(x);
     assume_global(g);
     const step_view *v = &block()->view;
@@ -147,10 +143,10 @@ INLINE real weight_grad(const real *x, int count, int k, int c) {
         for (int first = 0; first < WIDTH; first += SPAN) {
             const int k = first + threadIdx.x % SPAN;
             const real sum = add_parts(k < WIDTH ? weight_grad(x, count, k, c) : 0, SPAN);
-            if (threadIdx.x < SPAN && k < WIDTH) ${weight_gradient} = ${stored_gradient};
+            if (threadIdx.x < SPAN && k < WIDTH) ${weight_gradient} = ${new_gradient_value};
         }
     }
-% if device.has_losses and not device.class_table then
+% if device.has_pass_losses and not device.class_table then
     const int span = CLASSES < THREADS ? CLASSES : THREADS;
     for (int first = 0; first < CLASSES; first += span) {
         const int c = first + (int)threadIdx.x % span;

@@ -1,10 +1,11 @@
 % local index_in_draw = device.max_dropouts > 1 and "(" .. device.max_dropouts .. " * layer + place)" or "layer"
 % local longer_length = streams[2] and "max(block()->view.T.source, block()->view.T.target)" or "block()->view.T"
-/* Samples the masks of all dropouts for the ${eval_dropout and "block" or "shard"}'s sequences.${device.masks[1] and " row: the index of a byte in the masks of a site." or ""} */
+/* Samples the masks of all dropouts for the ${eval_dropout and "block" or "shard"}'s sequences. */
 INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 % if device.masks[1] then
     const lh_cuda_step *in = &block()->step;
     const unsigned int key[2] = {in->key[0], in->key[1]};
+    /* site: the dropout site of byte e. row: the index of this byte in the masks of the site. */
 % if streams[2] then
     const int most_bytes = max(in->T[0], in->T[1]) * (WIDTH / 8), sequences = block()->sequences;
     for (int e = threadIdx.x; e < DROPOUT_SITES * sequences * most_bytes; e += THREADS) {
@@ -14,7 +15,7 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
     for (int e = threadIdx.x; e < DROPOUT_SITES * sequences * bytes; e += THREADS) {
         const int site = e / (sequences * bytes), row = e - site * (sequences * bytes);
 % end
-% -- mask: a group of dropout sites (cuda_masks.lua); its first_counter_index is 0 if the sites belong to no block
+% -- mask: a group of dropout sites (cuda_masks.lua). first_counter_index: 0 if the sites belong to no block
 % for i, mask in ipairs(device.masks) do
 % local site_of_mask = mask.first > 0 and "(site - " .. mask.first .. ")" or "site"
 % local over_sites = mask.sites > 1 and " / " .. mask.sites or ""
@@ -23,7 +24,7 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 % local layer = first_index > 0 and ("%s%s + %d"):format(site_of_mask, over_sites, first_index) or "0"
 % local place = first_index > 0 and place_of_site or site_of_mask
 % if mask.dropout_numbers then
-% -- place becomes the text of a chain of conditions, which chooses the number of the site's dropout
+% -- place: C text of conditions that select the index of the dropout in the random counter
 % local index = place
 % place = "" .. mask.dropout_numbers[mask.sites]
 % for n = mask.sites - 1, 1, -1 do
@@ -66,7 +67,7 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 }
 % if device.masks[1] then
 
-/* The masks of the dropout site with index `site` (one dropout in one repetition), for all sequences. */
+/* Returns the masks of a site, for all sequences. site: the index of one dropout in one repetition. */
 INLINE const unsigned char *find_mask(int site) {
     return block()->work.keep + (size_t)site * block()->sequences * ${longer_length} * (WIDTH / 8);
 }

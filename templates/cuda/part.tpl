@@ -1,4 +1,4 @@
-/* Advances the pointers of a state to sequence `first`; its arrays hold all sequences. */
+/* Moves the pointers of a state from sequence 0 to sequence `first`. */
 % for _, block in ipairs(device.states) do
 INLINE void shift_${block.name}(${block.state} *s, int first, ${device.lengths} T) {
     const size_t ${block.row_declarations.before_first};
@@ -6,9 +6,8 @@ INLINE void shift_${block.name}(${block.state} *s, int first, ${device.lengths} 
 }
 
 % end
-/* Advances the pointers of the workspace to sequence `first`; its arrays hold all sequences. Masks, and arrays with a
- * dimension before [sequences], are stored shard after shard: each shard's part has the layout of an array for this shard
- * alone. */
+/* Moves the pointers of the workspace from sequence 0 to sequence `first`. Masks, and arrays with a dimension before
+ * [sequences], are stored shard after shard. */
 INLINE void shift_work(workspace *w, int first, ${device.lengths} T, int label_count, const bool training) {
     const size_t ${device.row_declarations.before_first}, labels = (size_t)first * label_count;
     w->${m.name} += ${m.count}; % for _, m in ipairs(device.always)
@@ -25,8 +24,8 @@ INLINE void shift_work(workspace *w, int first, ${device.lengths} T, int label_c
 }
 
 % for _, block in ipairs(device.groups[1] and device.states or {}) do
-/* Sets the addresses of the state of the ${block.name} with index `${block.index}`, for the sequences from `first` on. all: the
- * number of sequences in the arrays. Called by one thread. */
+/* Sets b->${block.name} to the state of repetition `${block.index}`, from sequence `first` on. all: the number of sequences in
+ * the arrays. Called by one thread. */
 INLINE void find_${block.name}(block_state *b, int ${block.index}, int first, int all, const bool training) {
     const size_t before = training ? ${block.state_number} * ${block.name}_bytes(all, b->view.T) : 0;
     lay_out_${block.name}(&b->${block.name}, b->work.${block.plural}, before, all, b->view.T);
@@ -35,10 +34,10 @@ INLINE void find_${block.name}(block_state *b, int ${block.index}, int first, in
 
 % end
 % for _, group in ipairs(device.groups) do
-/* Sets the addresses of the state and the input of the ${group.name} with index `${group.index}`, for the sequences from
- * `first` on. all: the number of sequences in the arrays. Called by one thread. */
+/* Enters repetition `${group.index}` of the ${group.name}: sets its state and its input, from sequence `first` on. all: the
+ * number of sequences in the arrays. Called by one thread. */
 INLINE void enter_${group.name}(block_state *b, int ${group.index}, int first, int all, const bool training) {
-    const bool follows = ${group.follows_condition};
+    const bool follows = ${group.reads_previous_text};
     if (follows) find_${group.previous.name}(b, ${group.previous.index}, first, all, training);
     b->${group.name}_input = follows ? b->${group.previous.name}.output : ${group.input};
     find_${group.name}(b, ${group.index}, first, all, training); % if group.members[1]
@@ -46,13 +45,13 @@ INLINE void enter_${group.name}(block_state *b, int ${group.index}, int first, i
 
 % end
 % for _, block in ipairs(device.blocks) do
-/* Sets the addresses of the state of the ${block.name} with index `${block.index}`, for the sequences from `first` on, and returns
- * the address of its input. all: the number of sequences in the arrays. Called by one thread. */
+/* Sets b->${block.name} to the state of repetition `${block.index}`, from sequence `first` on. Returns the repetition's input.
+ * all: the number of sequences in the arrays. Called by one thread. */
 INLINE real *enter_${block.name}(block_state *b, int ${block.index}, int first, int all, const bool training) {
     const size_t step = ${block.name}_bytes(all, b->view.T);
     lay_out_${block.name}(&b->${block.name}, b->work.${block.plural}, training ? ${block.state_number} * step : 0, all, b->view.T);
     shift_${block.name}(&b->${block.name}, first, b->view.T);
-% -- previous_has_state: a condition in C: whether the previous repetition has its own state
+% -- previous_has_state: C text of a condition: whether the previous repetition has its own state
 % local previous_has_state = block.is_progressive and "training && " .. block.state_number .. " > 0" or "training"
 % if block.overwrites_input then
     if (!training) return b->${block.name}.output = ${block.input};
@@ -60,10 +59,10 @@ INLINE real *enter_${block.name}(block_state *b, int ${block.index}, int first, 
     return ${previous_has_state} ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output; % if block.is_progressive
     return ${block.index} > 0 ? b->${block.name}.output - step / sizeof(real) : ${block.input}; % else
 % else
-% if not block.follows_condition then
+% if not block.reads_previous_text then
     return ${block.input};
 % elseif block.in_group then
-    if (!(${block.follows_condition})) return ${block.input};
+    if (!(${block.reads_previous_text})) return ${block.input};
     return ${previous_has_state} ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output;
 % else
     if (${block.index} == 0) return ${block.input};
@@ -74,10 +73,12 @@ INLINE real *enter_${block.name}(block_state *b, int ${block.index}, int first, 
 
 % end
 % local has_several_blocks = #device.blocks > 1 or device.groups[1] ~= nil
-% local other_words = has_several_blocks and ", and to the last layers of other blocks" or ""
-/* Cuts `all` sequences into `parts` parts, assigns part `index` to the thread block, and makes the thread block's
- * state point to the layer that `at` names${other_words}. The first of these sequences has the index
- * `group` in the batch. Called by one thread. */
+/* Gives the thread block part `index` of a group of sequences, and the state of the layer at.layer.
+ * In blocks of layers without the phase at.phase, the state is the last layer's. % if has_several_blocks
+ *   group   index of the group's first sequence in the batch
+ *   all     number of sequences of the group
+ *   parts   number of parts of the group
+ * Called by one thread. */
 INLINE void assign_part(block_state *b, int group, int all, int parts, int index, char *memory, lh_cuda_place at,
         const bool training) {
 % if streams[2] then

@@ -14,9 +14,8 @@ INLINE bool is_constant(int e) {
     return found;
 }
 
-/* Clears the elements of a piece of the gradient that belong to tensors which are not learned, so that they change neither
- * the norm nor the parameters. Until the next barrier, only the thread that clears an element reads
- * it. */
+/* Clears the gradient of tensors that are not learned, in one piece. Until the next barrier, only the thread that clears an
+ * element reads this element. */
 INLINE void clear_constants(int piece, real *gradient) {
     assume_global(gradient);
     for (int i = 0; i < PIECE_PART; i++)
@@ -25,7 +24,7 @@ INLINE void clear_constants(int piece, real *gradient) {
 
 % end
 % if task.excludes_masked_labels then
-/* Returns to every thread the number of labels of all shards that count in the loss. */
+/* Returns to every thread the number of counted labels of all shards. */
 INLINE double count_labels(void) {
     const lh_cuda_sums *sums = block()->replica.shard_sums;
     double counted = 0;
@@ -36,15 +35,15 @@ INLINE double count_labels(void) {
 
 % end
 % if cuda.scales_gradient then
-/* The factor that converts the sum of the shards' gradients to the gradient of the mean over the labels in the loss.
- * Shards divide by the number of all labels of the batch, so the factor is exactly 1 if no label is masked. If all labels
- * are masked, the gradient is 0. */
+/* Returns the factor that converts the sum of the shards' gradients to the gradient of the mean over counted labels.
+ * Shards divide by the number of all labels of the batch, so the factor is exactly 1 if no label is masked. */
 INLINE double mask_factor(double counted) {
     const lh_cuda_step *step = &block()->step;
     return counted > 0 ? (double)step->sequences * step->label_count / counted : 1;
 }
 
-/* Scales the gradient of a piece. Until the next barrier, only the thread that scales an element reads it. */
+/* Scales the gradient of a piece. Until the next barrier, only the thread that scales an element reads
+ * this element. */
 INLINE void scale_piece(real factor, real *gradient) {
     assume_global(gradient);
     for (int i = 0; i < PIECE_PART; i++) gradient[piece_element(i)] *= factor;
@@ -54,7 +53,7 @@ INLINE void scale_piece(real factor, real *gradient) {
 % if cuda.products == "generated" then
 % include("cuda/weights.tpl") % if cuda.by_team
 % paragraph("cuda/mixed_tables.tpl") % if train.mixes_lengths and cuda.has_table_sums
-/* Computes the step's gradient and the sums of squares of its pieces. */
+/* Computes the step's gradient, and the sum of squares of each piece of the gradient. */
 INLINE void fold_gradients(real factor) {
     const block_state *b = block();
     team *t = &block()->members;
@@ -95,8 +94,7 @@ INLINE void clear_by_team(int count, real *to) {
 }
 
 % end
-/* to[count] = the sum over shards of the elements at `from` (the address in the first shard), by all blocks of the
- * team. */
+/* to[count] = the sum of from[count] over shards, by all blocks of the team. from: the address in the first shard. */
 INLINE void fold_shards(const real *from, int count, real *to) {
     const block_state *b = block();
     const team *t = &b->members;
@@ -105,7 +103,7 @@ INLINE void fold_shards(const real *from, int count, real *to) {
 }
 
 % if device.has_loops then
-/* Adds the sum over shards to `to`. The same threads have written the elements of `to` in fold_shards. */
+/* to[count] += the sum of from[count] over shards. Each thread adds to the elements that it has written in fold_shards. */
 INLINE void add_shards(const real *from, int count, real *to) {
     const block_state *b = block();
     const team *t = &b->members;
@@ -121,8 +119,8 @@ INLINE void add_shards(const real *from, int count, real *to) {
 }
 
 % end
-/* Computes the gradients of the step that products have not computed, and the sum of squares of each piece of the whole
- * gradient. */
+/* Computes the step's gradient of all parameters except weights of products.
+ * Then computes the sum of squares of each piece of the whole gradient. */
 INLINE void fold_gradients(real factor) {
     const block_state *b = block();
     team *t = &block()->members;
@@ -132,7 +130,7 @@ INLINE void fold_gradients(real factor) {
 % for _, struct in ipairs(structs) do
 % if struct.block and struct.shard_sums.members[1] then
     for (int l = 0; l < ${struct.count}; l++) {
-% -- first_back: the C text of the smallest index of a repetition with a gradient
+% -- first_back: C text of the index of the first repetition with a gradient
 % local last_pass_start, first_back = device.last_pass_starts[struct.block], device.samples_passes and "count_free_passes() * " .. struct.count or "0"
 % local last_use = last_pass_start and last_pass_start .. " + l" or "l"
         const ${struct.gradients_type} *from = &g->${struct.block}[${last_use}];
@@ -156,7 +154,7 @@ INLINE void fold_gradients(real factor) {
 % end
 % end
 % if cuda.has_table_sums then
-    /* end_tables adds to these gradients, or writes only some rows, so they are cleared first. */
+    /* Clears gradients to which end_tables adds, or of which end_tables writes only some rows. */
 % for _, struct in ipairs(structs) do
 % for _, m in ipairs(struct.from_tables) do
 % if struct.block then
@@ -181,7 +179,8 @@ INLINE void fold_gradients(real factor) {
 % end
 % paragraph("cuda/decay.tpl") % if optimizer.decay
 % if task.excludes_masked_labels then
-/* Ends a step without labels in the loss: parameters and optimiser state do not change. */
+/* Ends a step without counted labels: parameters and optimiser state stay.
+ * Writes the sums of squares of the parameters and of the update, for each piece. */
 INLINE void keep_parameters(void) {
     const lh_cuda_replica *r = &block()->replica;
     for (int piece = block()->members.rank; piece < PIECES; piece += block()->members.blocks) {
@@ -195,7 +194,7 @@ INLINE void keep_parameters(void) {
 
 % end
 % if device.rounds then
-/* Stores rounded copies of a thread's weights of a piece, for products. */
+/* Stores rounded copies of the weights in a piece, for products. Each thread rounds its own elements of the piece. */
 INLINE void round_weights(int piece) {
     const lh_cuda_replica *r = &block()->replica;
 #pragma unroll
@@ -241,18 +240,18 @@ INLINE bool update(double squares, double loss, double counted) {
     return true;
 }
 
-/* A chunk of the gradient and its sum of squares. heavier() returns the chunk with the larger sum; if the sums
- * are equal, the chunk with the smaller index. */
+/* A chunk of the gradient: its index, and its sum of squares. */
 typedef struct weighed {
     double squares;
     int chunk;
 } weighed;
 
+/* Returns the chunk with the larger sum of squares. If the sums are equal, returns the chunk with the smaller index. */
 INLINE weighed heavier(const weighed a, const weighed b) {
     return b.squares > a.squares || (b.squares == a.squares && b.chunk < a.chunk) ? b : a;
 }
 
-/* The chunk with the largest sum of squares, for the threads of the first warp. */
+/* Returns the chunk with the largest sum of squares to the threads of the first warp. */
 INLINE weighed find_heaviest(const double *piece_sums) {
     weighed most = {0, 0};
     assume_global(piece_sums);

@@ -12,7 +12,7 @@ typedef global<unsigned char> masks;
 typedef struct step_view {
     global<const parameters> p;
     global<const position_row> tables; % if tables
-    global<const int> pass_counts; /* [2] number of passes through the layers; number of those without gradient, which come first */ % if device.has_passes
+    global<const int> pass_counts; /* [2] number of passes through the layers, number of passes without gradient */ % if device.has_passes
     global<const int> ${draw.member}; /* ${draw.shape} */ % for _, draw in ipairs(cuda.step_draws)
     shared_tables shared; % if cuda.has_shared_tables
 % if streams[2] then
@@ -24,8 +24,8 @@ typedef struct step_view {
 } step_view;
 % include("attention/cuda/family_view.tpl", family.on_device) % for _, family in ipairs(attentions)
 
-/* The state that a block's threads share. It lies in shared memory after the staging memory of operations; in registers
- * it would take too much space. One thread writes it, between barriers. */
+/* The state that a block's threads share, in shared memory after the staging memory of operations. One thread writes the
+ * state, between barriers. */
 typedef struct block_state {
     step_view view;
     workspace work;
@@ -46,15 +46,15 @@ typedef struct block_state {
     caches cached;
     int decodes; /* whether the group is decoded: then all layers cache values */
     int current; /* index of the decoded token in its sequence */
-    int before;  /* number of sequences in the arrays of results that belong to the models before this one */
+    int before;  /* index of the model's first sequence in the arrays of results */
 % end
 % if cuda.by_team then
     operands held;            /* operands of the shard; in add_up_products, of the first shard */
     weights_gradient weights; /* gradient that the block computes */
     int most_sequences;       /* number of sequences of the largest shard */
-    ${device.lengths} rows_before; /* number of rows in a stored operand before the rows of the current repetition of a layer */
+    ${device.lengths} rows_before; /* index of the current repetition's first row in a stored operand */
 % end
-    const lh_cuda_step *parts; /* [PARTS] parts of the step, those with the longest sequences first; unused parts at the end have no sequences */ % if train.mixes_lengths
+    const lh_cuda_step *parts; /* [PARTS] parts of the step, from long to short sequences; unused parts at the end have no sequences */ % if train.mixes_lengths
     int largest_shard; /* largest number of sequences of a shard */ % if train.mixes_lengths
     lh_cuda_step step;
     lh_cuda_train train;
@@ -73,11 +73,11 @@ INLINE block_state *block(void) { return (block_state *)(staging() + ${cuda.stag
 INLINE int count_passes(void) { return block()->view.pass_counts[0]; }
 % if device.samples_passes then
 
-/* The number of passes without gradient, which come first in a step. */
+/* The number of passes without gradient. These passes come first in a step. */
 INLINE int count_free_passes(void) { return block()->view.pass_counts[1]; }
 
-/* Returns the index of the state for repetition `index` of a block; each pass repeats the block `count` times. All
- * repetitions without gradient have state 0, those with gradient have the states from 1 on. */
+/* Returns the index of the state for repetition `index` of a block. All repetitions without gradient share state 0.
+ * count: the number of repetitions in one pass. */
 INLINE int choose_state(int index, int count) {
     const int free = count_free_passes() * count;
     return index < free ? 0 : index + 1 - free;
@@ -94,13 +94,12 @@ INLINE real *${c.block}_${c.name}_cache(int use) {
 % end
 % if cuda.by_team then
 
-/* The number of rows before the rows of repetition `use` in a shard's stored operands: an even number. */
+/* The index of the first row of repetition `use` in a shard's stored operands, an even number. */
 INLINE size_t count_rows_before(int use, int T) { return (size_t)use * ((block()->most_sequences * T + 1u) / 2 * 2); }
 % end
 % if device.rounds then
 
-/* Rounded copies of products' weights in training. They lie in the memory of the first shard's gradients of these weights;
- * the other fields hold gradients of that shard. */
+/* The rounded weights of products in training. All other fields hold gradients of the first shard. */
 INLINE const parameters *rounded(void) { return (const parameters *)block()->replica.partials; }
 % end
 % for _, draw in ipairs(cuda.step_draws) do

@@ -11,5 +11,5 @@ ${PREFIX}DRAWS = ${positions.draws}, /* number of independent samples of positio
 ${PREFIX}DISTANCE_DRAWS = ${positions.distance.draws}, /* number of samples of distances in one pass; distances are sampled from 1 .. ${PREFIX}MAX_POSITION - 1 */
 % end
 ${PREFIX}SCORE_SETS = ${score.set_count}, /* number of sets of tables that the score reads, one set for each layer */ % if score.per_layer
-${PREFIX}${request.constant} = ${request.width}, /* ${request.description}, rounded up to a whole vector */ % if request
+${PREFIX}${requested_value.constant} = ${requested_value.width}, /* ${requested_value.description}, rounded up to a whole vector */ % if requested_value
 ${PREFIX}CLIP = ${relative.clip}, /* farther keys share the vector of this distance */ % if relative.kind == "shaw"

@@ -1,4 +1,5 @@
 % local format_real = precision == "float64" and f64 or f32
+% -- Prints the lines of pairs (query, key) that the mask opens.
 static ${device}const opened_line ${PREFIX}LINES[] = {
     {${line.step}, ${line.key_factor}, ${line.first}, ${format_real(line.value)}}, % for _, line in ipairs(visibility.flat)
 };

@@ -36,8 +36,7 @@ torch.set_default_dtype(torch.float64)  # the precision of training
 % end
 HERE = pathlib.Path(__file__).parent
 ${line} % for _, line in ipairs(sizes)
-SYMBOLS, CLASSES = ${tokens}, ${classes}  # tokens, classes % if linear
-SYMBOLS, CLASSES = ${tokens}, ${classes}  # rows of the token table, classes % else
+TOKENS, CLASSES = ${tokens}, ${classes}  # numbers of tokens and of classes
 % if decoder then
 FIRST_OUTPUT = ${decoder.first_output}  # the token of the target's first symbol
 SEPARATOR = ${decoder.separator}  # the token between input and target
@@ -94,7 +93,7 @@ def draw_positions(tokens, given):
 % include("python/draw_distances.tpl")
 % if draws_noise then
 def draw_noise(like, given):
-    """Normal numbers, as many as `like` [B][T][WIDTH] has: the given ones, [T][WIDTH] or [B][T][WIDTH]; else samples."""
+    """[B][T][WIDTH], the shape of `like`: given numbers [T][WIDTH] or [B][T][WIDTH], else normal samples."""
     if given is None:
         return torch.randn_like(like)
     return torch.as_tensor(given, dtype=like.dtype, device=like.device).expand_as(like)
@@ -103,7 +102,7 @@ def draw_noise(like, given):
 % end
 % if sinusoid then
 def sinusoid(positions, like):
-    """[...][WIDTH]: sines of WIDTH / 2 frequencies, then their cosines, of the type of `like`."""
+    """[...][WIDTH]: sines, then cosines, of WIDTH / 2 frequencies, of the type of `like`."""
     exponent = -2 * torch.arange(WIDTH // 2, device=positions.device).double() / WIDTH
     angle = positions.double()[..., None] * 10000.0 ** exponent
     return torch.cat([angle.sin(), angle.cos()], dim=-1).to(like)
@@ -165,9 +164,9 @@ def read(path):
     return out
 
 
-IN_NORMS = {"weight": "scale", "bias": "offset"}  # names of parameters of norms in a checkpoint % if norms
+IN_NORMS = {"weight": "scale", "bias": "offset"}  # names of a norm's parameters in a checkpoint % if norms
 % if #renamed > 0 then
-IN_FILE = {  # an attribute and its name in a checkpoint, which Python or PyTorch reserves
+IN_FILE = {  # attribute: its name in a checkpoint, a reserved name of Python or PyTorch
     "${name.name}": "${name.word}", % for _, name in ipairs(renamed)
 }
 % end
@@ -182,7 +181,7 @@ def name_in_file(path):
 
 % end
 def list_parameters(model):
-    """Yields name, parameter, transposed: the name in a checkpoint, and whether the checkpoint stores [in][out]."""
+    """Yields the name in a checkpoint, the parameter, and whether the checkpoint stores the parameter transposed."""
     for owner, module in model.named_modules():
         for name, parameter in module.named_parameters(recurse=False):
 % if norms then
@@ -223,7 +222,7 @@ def save(model, path):
 
 @torch.no_grad()
 def check(path=HERE / "stored.jsonl"):
-    """Prints the largest difference between the file's logits and the model's; returns whether it is small."""
+    """Prints the largest error of the model's logits. Returns whether the error is at most TOLERANCE."""
     model, worst, sequences, logits = load(), 0.0, 0, 0
     for line in pathlib.Path(path).read_text().splitlines():
         example = json.loads(line)

@@ -10,7 +10,7 @@ function M.make_families()
   local list = {
     self = {}, sloped = { slope = 0.5 }, causal = { causal = true }, cross = { cross = true },
     directional = { normaliser = { kind = "geometric", directional = true, padding = 13 },
-      request = { name = "direction", constant = "DIRECTION_WIDTH", width = 16, columns = 4, bias = true } },
+      requested_value = { name = "direction", constant = "DIRECTION_WIDTH", width = 16, columns = 4, bias = true } },
   }
   for name, family in pairs(list) do
     family.name, family.prefix, family.heads, family.head_width, family.logit_scale = name, name .. "_", 2, 8, 1

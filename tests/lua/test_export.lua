@@ -178,10 +178,10 @@ end
 
 function TestPytorch.test_tokens_of_the_model_itself()
   local base = 'task = { kind = "reverse_string" }, encoding = {}'
-  assert_has(render_spec("{" .. base .. "}"), "SYMBOLS, CLASSES = 4, 2", "EMPTY = 3 ")
-  assert_has(render_spec("{" .. base .. ", model = { spare_token = false } }"), "SYMBOLS, CLASSES = 3, 2", "EMPTY = 2 ")
+  assert_has(render_spec("{" .. base .. "}"), "TOKENS, CLASSES = 4, 2", "EMPTY = 3 ")
+  assert_has(render_spec("{" .. base .. ", model = { spare_token = false } }"), "TOKENS, CLASSES = 3, 2", "EMPTY = 2 ")
   local text = render_spec('{ task = { kind = "reverse_string", computation = 3 }, encoding = {} }')
-  assert_has(text, "SYMBOLS, CLASSES = 4, 2", "COMPUTATION = 2 ", "EMPTY = 3 ", "(batch, 3 * count), COMPUTATION")
+  assert_has(text, "TOKENS, CLASSES = 4, 2", "COMPUTATION = 2 ", "EMPTY = 3 ", "(batch, 3 * count), COMPUTATION")
   assert_has(render_spec('{ task = { kind = "reverse_string", computation = 1 }, encoding = {} }'),
     "(batch, count), COMPUTATION", "a computation token for each")
 end

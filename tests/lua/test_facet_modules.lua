@@ -108,7 +108,8 @@ function TestFacetModules.test_a_network_makes_values_that_a_facet_requests()
     names[tensor.name] = table.concat(tensor.shape, " ")
   end
   lu.assertEquals(names["layers.4.attention.gate.weight"], "64 8")
-  lu.assertEquals({ plan.first_family.request.width, plan.first_family.request.constant }, { 16, "GATE_WIDTH" })
+  local value = plan.first_family.requested_value
+  lu.assertEquals({ value.width, value.constant }, { 16, "GATE_WIDTH" })
   lu.assertEquals(plan.parameters, make_plan("").parameters + 5 * 64 * 8)
 end
 

@@ -22,7 +22,7 @@ function TestNormaliser.test_learned_numbers_fill_whole_vectors()
   for heads, width in pairs({ [1] = 16, [8] = 16, [9] = 32, [64] = 128 }) do
     local planned = plans.make_plan({ encoding = "{ kind = 'geometric' }", ["model.heads"] = tostring(heads),
       ["model.width"] = tostring(16 * heads) })
-    lu.assertEquals(planned.first_family.request.width, width, heads)
+    lu.assertEquals(planned.first_family.requested_value.width, width, heads)
   end
   local unnormalised = normaliser.plan({ normaliser = { kind = "geometric", normalised = false, directional = false } },
     { heads = 8 })

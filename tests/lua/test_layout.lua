@@ -300,7 +300,7 @@ function TestLayout.test_geometric_attention_adds_its_parameters()
   lu.assertEquals(plan.parameter_elements - unbiased.parameter_elements, 5 * (64 + 64 * 16 + 16 + 16))
   lu.assertEquals(undirected.parameter_elements - unbiased.parameter_elements, 5 * (64 + 16))
   local padded = make_plan({ ["encoding.normaliser.kind"] = "geometric", ["model.heads"] = "4" })
-  lu.assertEquals(padded.attentions[1].request.width, 16)
+  lu.assertEquals(padded.attentions[1].requested_value.width, 16)
   lu.assertEquals(padded.parameters - unbiased.parameters, 5 * (64 + 64 * 8 + 8 + 3))
   lu.assertEquals(make_plan({ ["encoding.normaliser.kind"] = "softmax" }).digest, unbiased.digest)
 end

@@ -66,7 +66,7 @@ static const lh_ref_scope scopes_${n}[] = {
      .operation_count = ${operations}, .operations = operations_${n}_${s},
      .entry = ${scope.entry}, .last = ${scope.last},
      .repetitions = ${scope.repetitions}, .loops = ${scope.loops}, .times = ${scope.times},
-     .is_group = ${scope.is_group}, .has_losses = ${scope.has_losses},
+     .is_group = ${scope.is_group}, .has_pass_losses = ${scope.has_pass_losses},
      .first_tensor = ${scope.first_tensor}, .tensor_count = ${scope.tensor_count},
      .dropout_layer = ${scope.dropout_layer}},
 % end

@@ -187,7 +187,7 @@ local function describe_scope(state, scope, outer)
     entry = is_block and indices[scope.input_value] or NONE,
     last = is_block and indices[scope.output_value] or NONE, repetitions = scope.count or 1, loops = scope.loops or 1,
     times = is_block and scope.parent ~= state.net and scope.times or 0, is_group = to_flag(scope.is_group),
-    has_losses = to_flag(scope.has_losses or false),
+    has_pass_losses = to_flag(scope.has_pass_losses or false),
     first_tensor = first, tensor_count = count, dropout_layer = scope.first_counter_index or 0 }, indices
 end
 

@@ -180,16 +180,15 @@ function M.attend(scope, name, queries, keys, options)
     local out = scope:product(value_name, input, width, product_options)
     return out, out.op.p
   end
-  -- The contribution is a further input of attention, which a product computes from `keys`. request: the description of
-  -- the contribution (facets/modules.lua), or false.
-  local request = family.request
+  -- The contribution is a further input of attention, which a product computes from `keys`.
+  local requested = family.requested_value -- the contribution's description (facets/modules.lua), or false
   local contribution, contribution_weight, q, kv
-  if request then
-    local width = scope:width((family.PREFIX or "") .. request.constant, request.width)
+  if requested then
+    local width = scope:width((family.PREFIX or "") .. requested.constant, requested.width)
     width.is_requested = true
-    contribution, contribution_weight = add_product(names.prefix .. request.name, keys, width, {
-      tensors = { path .. request.name }, bias = request.bias or false, unpadded_count = request.columns,
-      comment = request.comment, init = request.init and initial.make_scheme(request.init) })
+    contribution, contribution_weight = add_product(names.prefix .. requested.name, keys, width, {
+      tensors = { path .. requested.name }, bias = requested.bias or false, unpadded_count = requested.columns,
+      comment = requested.comment, init = requested.init and initial.make_scheme(requested.init) })
   end
   local function project(value, ...)
     local tensors = lists.map({ ... }, function(tensor) return path .. tensor end)
@@ -210,7 +209,7 @@ function M.attend(scope, name, queries, keys, options)
     other_parameters = {}, is_named = options.name ~= nil }
   scope:drop_weights(op, family.name, choose_rate(scope, family, options))
   if contribution then
-    checks.read(scope, contribution, request.name)
+    checks.read(scope, contribution, requested.name)
   end
   local attended = scope:push(op, names.prefix .. "attended", C)
   attended.comment = "heads side by side"

@@ -67,8 +67,8 @@
 --     passes_by_length   whether the number of loops depends on the task length of a step's examples, or on an axis
 --     is_progressive  whether a training step samples two numbers of loops: without gradient, and then with gradient
 --     stored_loops    the largest number of loops with gradient in a training step
---     has_losses      whether the loss of training is the mean of losses after each loop. Then only `classify` reads
---                     the result
+--     has_pass_losses   whether the loss of training is the mean of losses after each loop. Then only `classify`
+--                     reads the result
 --     sum_count       the number of its sums so far
 --     used_names      name of a parameter or a tensor -> the parameter (checks.lua)
 --
@@ -328,7 +328,7 @@ end
 
 -- Adds a block or a group. set_count: the number of its sets of parameters for each set of its parent. options:
 --   loops, has_passes, passes_by_length, is_progressive   values of its fields, by default the values of the parent
---   has_losses   the value of its field, by default false
+--   has_pass_losses   the value of its field, by default false
 local function add_scope(parent, name, title, set_count, options)
   local net = parent.net
   if net.scopes[name] then
@@ -339,7 +339,7 @@ local function add_scope(parent, name, title, set_count, options)
   scope.loops, scope.has_passes = options.loops or parent.loops, options.has_passes or parent.has_passes
   scope.passes_by_length = options.passes_by_length or parent.passes_by_length
   scope.is_progressive = options.is_progressive or parent.is_progressive
-  scope.has_losses = options.has_losses or false
+  scope.has_pass_losses = options.has_pass_losses or false
   scope.stored_loops = scope.is_progressive and scope.loops // 2 or scope.loops -- see lh_draw_passes: train_lengths.h
   scope.times = parent == net and set_count * scope.loops or set_count
   net.scopes[name] = scope
@@ -402,7 +402,7 @@ function M.make_scope(net, name, title)
   local scope = setmetatable({ name = name, title = title, ops = {}, parameters = {}, externals = {}, sum_count = 0,
     dropout_count = 0, masks = {}, declared_last = {}, used_names = {}, count = 1, loops = 1, first_counter_index = 0,
     repetitions_text = "1", index = "l", comment = false, has_passes = false, passes_by_length = false,
-    is_progressive = false, stored_loops = 1, has_losses = false, is_group = false }, Scope)
+    is_progressive = false, stored_loops = 1, has_pass_losses = false, is_group = false }, Scope)
   scope.net = net or scope
   return scope
 end

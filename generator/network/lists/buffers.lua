@@ -105,7 +105,7 @@ local function collect_buffers(scope, forward, backward, add_shared, evaluates_d
   if scope.input_value and read_values[scope.input_value] then
     add_stored(M.make_rows(scope.input_value, nil, { training = true, is_read_backward = true }))
   end
-  if scope.has_losses then
+  if scope.has_pass_losses then
     add_stored(M.make_rows(lists.merge(scope.input_value, { name = "loss_gradient" }), nil,
       { training = true, is_read_backward = true }))
   end

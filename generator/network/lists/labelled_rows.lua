@@ -156,8 +156,8 @@ end
 --   recurrent networks           rows lie step by step
 --   with a loss after each pass  only the last pass could omit rows
 function M.derive(net, lists_by_scope)
-  local has_losses = lists.any(net.scopes, function(scope) return scope.has_losses end)
-  if net.streams[2] or net.is_step_major or has_losses then
+  local has_pass_losses = lists.any(net.scopes, function(scope) return scope.has_pass_losses end)
+  if net.streams[2] or net.is_step_major or has_pass_losses then
     return nil
   end
   local result, whole_scopes = nil, {}

@@ -86,12 +86,12 @@ return function(net, model, x, options)
     or { { name = options.attention or "self", times = options.layers, period = options.layers } }
   local cycles, is_by_layer = options.layers // entries[1].period, entries[2] ~= nil
   local has_operations = loops.inject or norms_inside or false -- a pass has operations in addition to its layers
-  local has_losses = loops.loss == "every"
-  local is_pass = has_operations and options.layers == 1 and not has_losses
+  local has_pass_losses = loops.loss == "every"
+  local is_pass = has_operations and options.layers == 1 and not has_pass_losses
   local pass_options = { loops = loops.times, has_passes = options.loops ~= nil,
     passes_by_length = loops.passes_by_length, is_progressive = loops.progressive }
-  local group = (has_operations and not is_pass or has_losses or is_by_layer and options.loops)
-    and net:group("pass", 1, lists.merge(pass_options, { has_losses = has_losses }))
+  local group = (has_operations and not is_pass or has_pass_losses or is_by_layer and options.loops)
+    and net:group("pass", 1, lists.merge(pass_options, { has_pass_losses = has_pass_losses }))
   local cycle = is_by_layer and cycles > 1 and (group or net):group("cycle", cycles, {})
   local function open_pass(scope, h)
     h = scope:input(h)

@@ -51,7 +51,7 @@
 --   passes      the largest number of passes through a block in training, if the number of passes may vary; else false
 --   passes_by_length   whether the number of passes depends on the task length of a step's examples, or on an axis
 --   gradient_passes    the largest number of passes with gradient, if a training step samples its passes; else false
---   has_losses         whether the loss of training is the mean over the losses of all passes
+--   has_pass_losses    whether the loss of training is the mean over the losses of all passes
 --   max_dropouts   the largest number of dropouts in a layer
 --   has_masks   whether any value has a mask of dropout
 --   class_table   the name of the table whose rows are the output layer's weight, or false
@@ -280,7 +280,7 @@ function M.derive(net, lists_by_scope, structs, buffer_lists, labelled, vocabula
     passes = lists.any(net.scopes, function(block) return block.has_passes and block.loops end) or false,
     passes_by_length = lists.any(net.scopes, function(block) return block.passes_by_length end) or false,
     gradient_passes = lists.any(net.scopes, function(block) return block.is_progressive and block.stored_loops end),
-    has_losses = lists.any(net.scopes, function(block) return block.has_losses end) or false,
+    has_pass_losses = lists.any(net.scopes, function(block) return block.has_pass_losses end) or false,
     class_table = class_table and class_table.name or false, first_class = class_table and class_table.rows.output or 0,
     first_class_comment = (has_output_weight and "row of the output layer's weight for" or "token of")
       .. " the first output symbol",

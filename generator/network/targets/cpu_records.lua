@@ -253,7 +253,7 @@ end
 function forward.block(cpu, text, op, mode)
   local block = op.block
   if block.is_group then
-    return names.make_group(cpu, text, op, false, block.has_losses and mode == "train")
+    return names.make_group(cpu, text, op, false, block.has_pass_losses and mode == "train")
   end
   local first, past, number = names.write_range(block)
   local keeps_input = names.keeps_input(cpu, block, mode)
@@ -354,7 +354,7 @@ function backward.block_grad(cpu, text, entry)
   local block = entry.op.block
   if block.is_group then
     return names.make_group(cpu, text, entry.op, true,
-      block.has_losses and make_row_sum(cpu, entry.op.out.width, false, "").routine)
+      block.has_pass_losses and make_row_sum(cpu, entry.op.out.width, false, "").routine)
   end
   local first, past, number = names.write_range(block, true)
   local layer = block.loops > 1 and ("%s %% %s"):format(number, block.count_name) or number

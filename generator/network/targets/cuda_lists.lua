@@ -53,7 +53,7 @@ function M.make_host_text(device, scope)
     return M.write_host_state(block, block == scope and scope.index or end_index .. " - 1")
   end, write_input = function(group)
     local first_input = records.place_outside(device, M.make_host_text(device, group.parent), group.outer_input)
-    return ("(%s ? %s.output : %s)"):format(repetitions.write_follows_condition(group), write_previous_state(group),
+    return ("(%s ? %s.output : %s)"):format(repetitions.write_reads_previous_text(group), write_previous_state(group),
       first_input)
   end }
 end
@@ -110,7 +110,7 @@ local function make_block_launches(device, launch)
   local direction = launch.entry.kind == "block" and "forward" or "backward"
   return calls.fill("cuda", lists.merge(record.on_host, { kind = block.is_group and "list_group" or "list_block",
     block = true, name = block.name, direction = direction, index = block.index, layer = record.layer,
-    follows_condition = record.follows_condition, reads = record[direction].reads, list = record[direction].list,
+    reads_previous_text = record.reads_previous_text, reads = record[direction].reads, list = record[direction].list,
     loss_phases = record.loss_phases or false, state = M.write_host_state(block, block.index),
     previous = write_previous_state(block) }))
 end

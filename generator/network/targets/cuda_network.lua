@@ -60,7 +60,7 @@
 --   has_loops    whether any block has loops
 --   has_passes   whether the number of passes is an argument
 --   samples_passes   whether training samples the number of passes
---   has_losses   whether every pass has a loss
+--   has_pass_losses   whether every pass has a loss
 --   adds_table_sums, clears_unwritten   whether these fields are true for some block
 --   last_pass_starts   name of a block -> its last_pass_start
 --   has_shared_gradients   whether some group has shared_gradients (cuda_states.lua)
@@ -236,7 +236,7 @@ local function make_state(net, lists_by_scope, choices)
     end)),
     make_list = choices.wide and cuda_lists.make_launches or cuda_lists.make_records,
     has_loops = lists.any(net.scopes, function(block) return block.loops > 1 end),
-    has_losses = lists.any(net.scopes, function(scope) return scope.has_losses end) }
+    has_pass_losses = lists.any(net.scopes, function(scope) return scope.has_pass_losses end) }
   -- With loops, the memory for rounded copies of weights holds sums of gradients.
   device.rounds = choices.rounds and not device.has_loops
   device.streams, device.variables = cuda_buffers.name_streams(net)
@@ -337,7 +337,7 @@ function M.derive(net, lists_by_scope, choices)
     has_rms_norm = lists.any(ops.find_all(net, "norm"), function(op) return op.norm == "rms" end),
     has_loops = device.has_loops, has_passes = lists.any(net.scopes, function(scope) return scope.has_passes end),
     samples_passes = lists.any(net.scopes, function(scope) return scope.is_progressive end),
-    has_losses = device.has_losses,
+    has_pass_losses = device.has_pass_losses,
     adds_table_sums = lists.any(blocks, function(block) return block.adds_table_sums end),
     clears_unwritten = lists.any(blocks, function(block) return block.clears_unwritten end),
     last_pass_starts = cuda_states.collect_last_pass_starts(blocks),

@@ -291,7 +291,7 @@ end
 local backward = {
   chain_grad = warp_products.make_chain_grad,
   classify_grad = function(device)
-    return { call = device.has_losses and "classify_backward(x, gradients, is_added)"
+    return { call = device.has_pass_losses and "classify_backward(x, gradients, is_added)"
       or "classify_backward(x, gradients)", is_added = repetitions.PASSES .. " > 1" }
   end,
   block_grad = function(device, _, entry)

@@ -33,8 +33,8 @@ end
 --   past          the index after `last`
 --   first_back    the index of the first repetition with a gradient
 --   in_group      whether the parent is a group
---   follows_condition   a condition in C: whether the current repetition reads the output of the previous one; false
---                       if the block runs once in each repetition of a group
+--   reads_previous_text   C text of a condition: whether the current repetition reads the output of the previous one;
+--                       false if the block runs once in each repetition of a group
 --   input         the address of the input of the first repetition
 --   on_host       the fields first, past, first_back and input for the host's list of launches, and in addition
 --     states      the name of the array of states in this list
@@ -53,7 +53,8 @@ function M.describe(device, op, members)
     state_number = repetitions.write_state_index(block, block.index),
     first = first, past = past,
     first_back = samples_passes and repetitions.write_count(block, repetitions.FREE_PASSES) or first,
-    in_group = parent.is_group, follows_condition = repetitions.write_follows_condition(block), last = past .. " - 1",
+    in_group = parent.is_group, reads_previous_text = repetitions.write_reads_previous_text(block),
+    last = past .. " - 1",
     input = records.place_outside(device, records.make_scope_text(device, parent), op.x),
     on_host = { first = host_first, past = host_past,
       first_back = samples_passes and repetitions.write_count(block, cuda_lists.HOST_FREE_PASSES) or host_first,
@@ -103,7 +104,7 @@ end
 --   backward   adds the gradient of this loss, before the backward pass of the repetition
 local function name_loss_phases(device, group)
   local name = ("PHASE_%s_LOSS"):format(group.name:upper())
-  return device.choices.wide and group.has_losses and { forward = name, backward = name .. "_BACK" }
+  return device.choices.wide and group.has_pass_losses and { forward = name, backward = name .. "_BACK" }
 end
 
 -- The entry of `groups` for a group. The entries of its blocks must exist already. Fields in addition to those of
@@ -114,7 +115,7 @@ end
 --   previous   the state that holds the output of the previous repetition:
 --     name       the name of the state's block or group
 --     index      the index of the state
---   has_losses   whether there is a loss after each repetition
+--   has_pass_losses   whether there is a loss after each repetition
 --   loss_phases   in a wide model with such losses, the names of their phases: { forward, backward }; else false
 --   output     the address of a repetition's output
 --   gradient   the address of the gradient of this output
@@ -132,7 +133,7 @@ local function make_group(device, op)
       return device.block_records[inner].members[1]
         and { name = inner.name, last = repetitions.write_first_index(inner, group, past) .. " - 1" } or nil
     end),
-    has_losses = group.has_losses, loss_phases = name_loss_phases(device, group),
+    has_pass_losses = group.has_pass_losses, loss_phases = name_loss_phases(device, group),
     output = records.place_outside(device, text, group.output_value),
     gradient = text.w .. buffers.name_for_stream("gradient", op.out), overwrites_input = false,
     shared_gradients = lists.collect(group_lists.backward, records.list_shared_gradients),

@@ -70,9 +70,9 @@ function M.write_last_pass_start(block, passes)
   return block.has_passes and ("(%s - 1) * %s"):format(passes, block.count_name) or block.last_pass_start
 end
 
--- A condition in C: whether the current repetition follows another one within the same repetition of the parent; false
--- if the block runs once in each repetition of a group.
-function M.write_follows_condition(block)
+-- A condition in C: whether the current repetition reads the output of the previous one, in the same repetition of the
+-- parent. False if the block runs once in each repetition of a group.
+function M.write_reads_previous_text(block)
   return not block.parent.is_group and block.index .. " > 0"
     or block.times > 1 and ("%s %% %s > 0"):format(block.index, M.write_count_in_group(block))
 end

@@ -6,8 +6,8 @@
 -- A draw is a sample of random positions or distances. M.derive sets these fields of each family:
 --   <facet>        the plan of the facet, which the facet's module (facets/modules.lua) makes
 --   tempered       text about the temperature for the comment on logit_scale, or ""
---   request        the value that the network computes for the family (facets/modules.lua), or false
---   request_name   the name of this value in C. Without a request, it names a parameter that no function uses;
+--   requested_value   the value that the network computes for the family (facets/modules.lua), or false
+--   request_name   the name of this value in C. Without such a value, it names a parameter that no function uses;
 --                  signatures.lua removes this parameter
 --   slices         see the field `slices` of the plan, below
 --   sides, first_drawn, range_drawn, distance_site   see settle_sides
@@ -74,8 +74,8 @@ local function derive_family(plan, family, facts)
   for _, module in ipairs(facets) do
     family[module.name] = module.plan and module.plan(encoding, family, context)
   end
-  family.request = find_request(family)
-  family.request_name = family.request and family.request.name or "requested_value"
+  family.requested_value = find_request(family)
+  family.request_name = family.requested_value and family.requested_value.name or "requested_value"
   local temperature = family.normaliser.temperature or 1
   family.tempered = not formula and temperature ~= 1 and (", by the temperature of %.9g"):format(temperature) or ""
   family.logit_scale = 1 / math.sqrt(family.head_width) / (formula and 1 or temperature)

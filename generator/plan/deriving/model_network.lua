@@ -372,9 +372,10 @@ local function settle_families(plan, net, lists_by_scope, stream, labelled)
     family.weight_dropout = weight_dropouts[family] or false
     family.computes_labelled_tokens = is_labelled[family] or false
     family.is_decoded = is_decoded[family] or false
-    if family.is_decoded and family.request and not family.request.cached then
-      error({ problem = true, field = "encoding", expected = "a model that is not decoded token by token", what = (
-        "attention %s reads %s, which is not cached for decoded tokens"):format(family.name, family.request.name) })
+    local value = family.requested_value
+    if family.is_decoded and value and not value.cached then
+      error({ problem = true, field = "encoding", expected = "a model that is not decoded token by token",
+        what = ("attention %s reads %s, which is not cached for decoded tokens"):format(family.name, value.name) })
     end
     family.caches_tiles = family.is_decoded and family.relative.kind == "none" and family.mask.kind ~= "lines"
       and family.normaliser.kind == "softmax" and not family.score.row_sums

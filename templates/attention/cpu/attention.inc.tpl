@@ -97,10 +97,10 @@ INLINE void skip_${name}_head(${name}_saved *saved, int T) {
 % local rotation_text = terms.rotates_rows and " (queries and keys are rotated in place)" or ""
 % local inputs = (cross and "query [sequences][%s][WIDTH] and key_value [sequences][S][2 WIDTH]"
 %     or "query_key_value [sequences][%s][3 WIDTH]"):format(query_rows)
-% local request_text = request and (" and %s [sequences][%s][%s]"):format(request.name, query_rows, request.constant) or ""
+% local request_text = requested_value and (" and %s [sequences][%s][%s]"):format(requested_value.name, query_rows, requested_value.constant) or ""
 /* Attention of all heads of all sequences, from ${inputs}${rotation_text}${request_text} to
  * attended [sequences][${query_rows}][WIDTH].${cache_words}${tile_words}${sum_words}${layer_words}${part_words} */
-% define("static void attention_" .. name, "workspace *w", "int l", computes_labelled_tokens and "const row_set *part", terms.drops_weights and "uint32_t layer", name .. "_saved *saved", "real *" .. query_pointer, cross and "real *key_value", request and "const real *" .. request.name, has_cached_keys and "real *cache", caches_tiles and "real *tiles", keeps_sums and "real *sums", "real *attended")
+% define("static void attention_" .. name, "workspace *w", "int l", computes_labelled_tokens and "const row_set *part", terms.drops_weights and "uint32_t layer", name .. "_saved *saved", "real *" .. query_pointer, cross and "real *key_value", requested_value and "const real *" .. requested_value.name, has_cached_keys and "real *cache", caches_tiles and "real *tiles", keeps_sums and "real *sums", "real *attended")
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.stream_prefix}length, S = w->${keys.stream_prefix}length;
     const int from = w->${queries.stream_prefix}from, count = w->${queries.stream_prefix}to - from;

@@ -1,9 +1,9 @@
 % local gradient_arrays = (cross and "dquery [sequences][T][WIDTH] and dkey_value [sequences][S][2 WIDTH]"
 %     or "dquery_key_value [sequences][T][3 WIDTH]")
-% local request_text = request and (" and d%s [sequences][T][%s]"):format(request.name, request.constant) or ""
+% local request_text = requested_value and (" and d%s [sequences][T][%s]"):format(requested_value.name, requested_value.constant) or ""
 % local recomputes_sums = terms.scalar.running and (terms.scalar.running.is_read_backward or terms.needs_logits or recomputed)
 /* Writes the gradients ${gradient_arrays}${request_text}, from dattended [sequences][T][WIDTH]. */
-% define("static void attention_" .. name .. "_backward", "workspace *w", "int l", computes_labelled_tokens and "const row_set *part", "const " .. name .. "_saved *saved", "const real *" .. query_pointer, cross and "const real *key_value", request and "const real *" .. request.name, "const real *attended", "const real *dattended", "real *d" .. query_pointer, cross and "real *dkey_value", request and "real *d" .. request.name)
+% define("static void attention_" .. name .. "_backward", "workspace *w", "int l", computes_labelled_tokens and "const row_set *part", "const " .. name .. "_saved *saved", "const real *" .. query_pointer, cross and "const real *key_value", requested_value and "const real *" .. requested_value.name, "const real *attended", "const real *dattended", "real *d" .. query_pointer, cross and "real *dkey_value", requested_value and "real *d" .. requested_value.name)
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.stream_prefix}length, S = w->${keys.stream_prefix}length;
     ${name}_saved head_saved = *saved;

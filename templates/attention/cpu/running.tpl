@@ -2,7 +2,7 @@
 % local maps, products, values = running.maps, running.products, running.values
 % local words = (running.sum_row_count == running.row_count and "running sums"
 %     or running.sum_row_count and "sums and terms" or "terms")
-% local row_width = maps[1] and PREFIX .. request.constant
+% local row_width = maps[1] and PREFIX .. requested_value.constant
 % if running.sum_row_count == running.row_count then
 /* Running sums of a sequence. Each token has a term, computed from its values. The running sum at a token is the sum of the terms of all tokens up to this token. */
 % else

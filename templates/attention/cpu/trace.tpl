@@ -1,7 +1,7 @@
 % local values = cpu.attended[name]
 % local key_rows = cross and "state->" .. values.keys
-% local contribution = request and ("state->%s + s * %s * %s%s"):format(values.contribution, S, PREFIX,
-%     request.constant) or "NULL"
+% local contribution = requested_value and ("state->%s + s * %s * %s%s"):format(values.contribution, S, PREFIX,
+%     requested_value.constant) or "NULL"
 % slot("trace_head")
 
 /* Traces all heads of all sequences for the layer whose queries and keys are in the workspace. */

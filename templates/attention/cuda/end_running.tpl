@@ -1,5 +1,5 @@
 % local maps, products = running.maps, running.products
-% local row_width = maps[1] and PREFIX .. request.constant
+% local row_width = maps[1] and PREFIX .. requested_value.constant
 % local used_columns = (#maps > 1 and #maps .. " * " or "") .. PREFIX .. "HEADS"
 % local if_sum = running.sum_row_count ~= running.row_count and ("if (e %% (%s) < %s) "):format(running.row_count, running.sum_row_count) or ""
 % local targets = not products[1] and "tokens' values" or (maps[1] and "tokens' values, " or "") .. "queries, keys, and the vectors that multiply them"

@@ -1,5 +1,5 @@
 classify(${x}, ${training and "true" or "false"});
-% if training and device.has_losses then
+% if training and device.has_pass_losses then
 add_up(b->replica.shard_sums + shard, count_passes() > 1);
 % elseif training then
 add_up(b->replica.shard_sums + shard);

@@ -6,10 +6,12 @@
 % local activated = is_relu and "fmax(*value, (real)0)" or kernel .. "_real(*value)"
 % local result = kernel .. "(x weight" .. (biased and " + bias" or "") .. ") next_weight" .. (next_biased and " + next_bias" or "")
 % if stores then
-/* out = ${result}, two products in a chain; stores the values
- * between them${stores_operand and ", and x in stored_x; stored_x and hidden have the layout of store_pair" or ""}. */
+/* out = ${result}.
+ * Stores x in stored_x. stored_x and hidden have the layout of store_pair. % if stores_operand
+ * Stores the argument of ${kernel} in `sum`. % if has_sum_parameter
+ * Stores the result of ${kernel} in `hidden`. */
 % else
-/* out = ${result}, two products in a chain. */
+/* out = ${result}. */
 % end
 % define("NOINLINE void " .. name, "int rows", "const real *x", stores_operand and "real *stored_x", "const real *weight", biased and "const real *bias", "const real *next_weight", next_biased and "const real *next_bias", stores and has_sum_parameter and "real *sum", stores and "real *hidden", "real *out")
     assume_global(x);

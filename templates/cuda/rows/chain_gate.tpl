@@ -5,10 +5,11 @@
 % local result = "(" .. kernel .. "(gate) * up) next_weight" .. (next_biased and " + next_bias" or "")
 % local x_words = "x weight" .. (biased and " + bias" or "")
 % if stores then
-/* out = ${result}, where gate and up are the halves of ${x_words}: products in a chain;
- * stores the values between them${stores_operand and ", and x in stored_x; stored_x and hidden have the layout of store_pair" or ""}. */
+/* out = ${result}, where gate and up are the halves of ${x_words}.
+ * Stores x in stored_x. stored_x and hidden have the layout of store_pair. % if stores_operand
+ * Stores gate and up in `sum`, and ${kernel}(gate) * up in `hidden`. */
 % else
-/* out = ${result}, where gate and up are the halves of ${x_words}: products in a chain. */
+/* out = ${result}, where gate and up are the halves of ${x_words}. */
 % end
 % define("NOINLINE void " .. name, "int rows", "const real *x", stores_operand and "real *stored_x", "const real *weight", biased and "const real *bias", "const real *next_weight", next_biased and "const real *next_bias", stores and "real *sum", stores and "real *hidden", "real *out")
     assume_global(x);

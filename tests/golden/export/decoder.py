@@ -23,7 +23,7 @@ from torch.nn import functional as F
 
 HERE = pathlib.Path(__file__).parent
 LAYERS, HEADS, WIDTH, FEEDFORWARD = 2, 2, 16, 32
-SYMBOLS, CLASSES = 5, 2  # rows of the token table, classes
+TOKENS, CLASSES = 5, 2  # numbers of tokens and of classes
 FIRST_OUTPUT = 2  # the token of the target's first symbol
 SEPARATOR = 4  # the token between input and target
 TOLERANCE = 1e-4  # largest error of a logit, relative to max(1, the sequence's largest |logit|)
@@ -102,7 +102,7 @@ class Decoder(nn.Module):
     def __init__(self):
         super().__init__()
         self.embed = nn.ModuleDict({
-            "token": nn.Embedding(SYMBOLS, WIDTH),
+            "token": nn.Embedding(TOKENS, WIDTH),
         })
         self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
         self.norm = nn.RMSNorm(WIDTH, eps=1e-5)
@@ -156,11 +156,11 @@ def read(path):
     return out
 
 
-IN_NORMS = {"weight": "scale", "bias": "offset"}  # names of parameters of norms in a checkpoint
+IN_NORMS = {"weight": "scale", "bias": "offset"}  # names of a norm's parameters in a checkpoint
 
 
 def list_parameters(model):
-    """Yields name, parameter, transposed: the name in a checkpoint, and whether the checkpoint stores [in][out]."""
+    """Yields the name in a checkpoint, the parameter, and whether the checkpoint stores the parameter transposed."""
     for owner, module in model.named_modules():
         for name, parameter in module.named_parameters(recurse=False):
             word = IN_NORMS[name] if isinstance(module, nn.RMSNorm) else name
@@ -197,7 +197,7 @@ def save(model, path):
 
 @torch.no_grad()
 def check(path=HERE / "stored.jsonl"):
-    """Prints the largest difference between the file's logits and the model's; returns whether it is small."""
+    """Prints the largest error of the model's logits. Returns whether the error is at most TOLERANCE."""
     model, worst, sequences, logits = load(), 0.0, 0, 0
     for line in pathlib.Path(path).read_text().splitlines():
         example = json.loads(line)

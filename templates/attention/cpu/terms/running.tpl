@@ -25,17 +25,17 @@ memset(w->${name}.drunning.lanes, 0, count_${name}_running(T) * LANES * sizeof(r
 vector inverse_in_range = keep_where(lanes_before(T - first), inverse);
 % section("clear") % if has_unused_columns
 /* unused columns stay zero */
-memset(d${request_name}, 0, (size_t)(w->sequences * T) * ${PREFIX}${request.constant} * sizeof(real));
-% section("advance") % if request
-${request_name} += ${is_decoded and "count" or "T"} * ${PREFIX}${request.constant};
+memset(d${request_name}, 0, (size_t)(w->sequences * T) * ${PREFIX}${requested_value.constant} * sizeof(real));
+% section("advance") % if requested_value
+${request_name} += ${is_decoded and "count" or "T"} * ${PREFIX}${requested_value.constant};
 % section("sequence_end") % if products[1]
 end_${name}_running(w->step, l, &w->${name}.drunning, T, ${request_name}, d${request_name}, ${query_pointer}, d${query_pointer}, w->sums.${name}.vectors[l]);
-% section("advance_back") % if request
+% section("advance_back") % if requested_value
 % if not products[1] then
 end_${name}_running(w->step, l, &w->${name}.drunning, T, ${request_name}, d${request_name}, NULL, NULL, NULL);
 % end
-${request_name} += T * ${PREFIX}${request.constant};
-d${request_name} += T * ${PREFIX}${request.constant};
+${request_name} += T * ${PREFIX}${requested_value.constant};
+d${request_name} += T * ${PREFIX}${requested_value.constant};
 % section("sums") % if products[1]
 real *vectors[${stack.count}]; /* [${product_count}][WIDTH] gradients of the vectors that are multiplied with rows of queries and keys */
 % section("lay_out_sums") % if products[1]
