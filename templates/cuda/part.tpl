@@ -34,7 +34,7 @@ INLINE void find_${block.name}(block_state *b, int ${block.index}, int first, in
 
 % end
 % for _, group in ipairs(device.groups) do
-/* Enters repetition `${group.index}` of the ${group.name}: sets its state and its input, from sequence `first` on. all: the
+/* Enters repetition `${group.index}` of the ${group.name}: sets the state and the input, from sequence `first` on. all: the
  * number of sequences in the arrays. Called by one thread. */
 INLINE void enter_${group.name}(block_state *b, int ${group.index}, int first, int all, const bool training) {
     const bool follows = ${group.reads_previous_text};
