@@ -1,5 +1,5 @@
-/* Recurrent networks with a memory; see network.h. Every step keeps a copy of the whole memory, and every cell is
- * computed in every step. The tokens are one-hot; state and memory before the first step are zero. */
+/* Recurrent networks with a memory; see network.h. Tokens are one-hot. State and memory are zero before the first
+ * step. */
 #include <math.h>
 #include <string.h>
 
@@ -9,17 +9,19 @@ enum { LAYERS = 3 };
 
 /* The values of all steps of a sequence. */
 typedef struct steps {
-    int T, N;              /* number of steps, width of the state */
-    int C, W;              /* cells of the memory, width of a cell */
-    int A, jump;           /* number of actions; cells by which a jump moves a tape memory */
+    int T;                 /* number of steps */
+    int N;                 /* width of the state */
+    int C;                 /* number of cells of the memory */
+    int W;                 /* width of a cell */
+    int A;                 /* number of actions */
+    int jump;              /* number of cells by which a jump moves a tape */
     double *h;             /* [T][N] states */
-    double *memory;        /* [T + 1][C][W] memory before the first step and after each */
+    double *memory;        /* [T + 1][C][W] memory before the first step and after each step */
     double *value[LAYERS]; /* [T][columns] outputs of the layers that compute the written value; NULL: no such layer */
-    double *action;        /* [T][A] probabilities */
+    double *probability;   /* [T][A] probabilities of the actions */
 } steps;
 
-/* Returns the weight of one of the layers that compute the written value, or NULL if there is no such layer. The
- * layer's bias is the tensor after the weight. */
+/* Returns the weight of a layer that computes the written value; NULL: no such layer. */
 static const lh_ref_tensor *get_layer(const tape_entry *entry, int layer) {
     return layer < LAYERS ? get_tensor(entry, LH_REF_VALUE + 2 * layer) : NULL;
 }
@@ -34,7 +36,7 @@ static steps new_steps(const run *r, const tape_entry *entry) {
     s.memory = allocate_doubles((size_t)((s.T + 1) * s.C * s.W));
     for (int i = 0; get_layer(entry, i); i++)
         s.value[i] = allocate_doubles((size_t)(s.T * get_layer(entry, i)->columns));
-    s.action = allocate_doubles((size_t)(s.T * s.A));
+    s.probability = allocate_doubles((size_t)(s.T * s.A));
     return s;
 }
 
@@ -49,7 +51,7 @@ static void free_steps(steps *s) {
     free(s->h);
     free(s->memory);
     for (int i = 0; i < LAYERS; i++) free(s->value[i]);
-    free(s->action);
+    free(s->probability);
 }
 
 /* y[N] += x[K] w[K][N] + b; b may be NULL. */
@@ -72,8 +74,10 @@ static void add_linear_grad(int K, int N, const double *x, const double *w, cons
     }
 }
 
-/* Returns the index of the cell that an action of a stack copies to cell c; or C, if cell c gets the written value; or
- * -1, if cell c becomes empty. */
+/* Returns the source of cell c under an action of a stack:
+ *   0 to C - 1  the cell that is copied to cell c
+ *   C           the written value
+ *   -1          none: cell c becomes empty */
 static int find_source_of_stack(int action, int c, int C) {
     enum { PUSH, POP };
     if (action == PUSH) return c > 0 ? c - 1 : C;
@@ -81,8 +85,8 @@ static int find_source_of_stack(int action, int c, int C) {
     return c;
 }
 
-/* Returns the same kind of index as find_source_of_stack, for an action of a stack or a tape. kind: the kind of the
- * recurrence. The written value replaces a tape's first cell before the tape moves. */
+/* Returns the source of cell c under an action of a stack or a tape. A tape gets the written value in cell 0, then
+ * moves. */
 static int find_source(lh_ref_cell kind, const steps *s, int action, int c) {
     enum { STAY, LEFT, RIGHT, JUMP_LEFT, JUMP_RIGHT };
     if (kind == LH_REF_STACK_RNN) return find_source_of_stack(action, c, s->C);
@@ -95,23 +99,25 @@ static int find_source(lh_ref_cell kind, const steps *s, int action, int c) {
     return from > 0 ? from : s->C;
 }
 
-/* Returns the new content of cell c after an action in step t. An empty cell has the zeros that the memory holds before
- * the first step. */
+/* Returns the content of cell c after an action in step t. */
 static const double *get_source(lh_ref_cell kind, const steps *s, int t, int action, int c) {
     int from = find_source(kind, s, action, c);
-    return from < 0 ? s->memory : from == s->C ? get_value(s, t) : s->memory + (t * s->C + from) * s->W;
+    if (from < 0) return s->memory; /* zeros: the memory before the first step */
+    if (from == s->C) return get_value(s, t);
+    return s->memory + (t * s->C + from) * s->W;
 }
 
 /* Computes the probabilities of the actions: the softmax of a linear layer of the state h. */
-static void choose_actions(const tape_entry *entry, const steps *s, const double *h, double *action) {
+static void compute_probabilities(const tape_entry *entry, const steps *s, const double *h, double *probability) {
     double max_logit = -INFINITY, total = 0;
-    add_linear(s->N, s->A, h, get_parameter(entry, LH_REF_ACTIONS), get_parameter(entry, LH_REF_ACTIONS_BIAS), action);
-    for (int a = 0; a < s->A; a++) max_logit = fmax(max_logit, action[a]);
-    for (int a = 0; a < s->A; a++) total += action[a] = exp(action[a] - max_logit);
-    for (int a = 0; a < s->A; a++) action[a] /= total;
+    add_linear(s->N, s->A, h, get_parameter(entry, LH_REF_ACTIONS), get_parameter(entry, LH_REF_ACTIONS_BIAS),
+               probability);
+    for (int a = 0; a < s->A; a++) max_logit = fmax(max_logit, probability[a]);
+    for (int a = 0; a < s->A; a++) total += probability[a] = exp(probability[a] - max_logit);
+    for (int a = 0; a < s->A; a++) probability[a] /= total;
 }
 
-/* Computes the value that step t writes. All layers except the last are rectified. */
+/* Computes the value that step t writes. All layers except the last have a ReLU. */
 static void make_value(const tape_entry *entry, const steps *s, int t, const double *h) {
     const double *x = h;
     for (int i = 0; get_layer(entry, i); i++) {
@@ -123,7 +129,7 @@ static void make_value(const tape_entry *entry, const steps *s, int t, const dou
     }
 }
 
-/* Adds to dh and to the parameters' gradients. dvalue: the gradient of the written value. */
+/* Adds to dh and to gradients of parameters. dvalue: gradient of the written value. */
 static void make_value_grad(const tape_entry *entry, const steps *s, int t, const double *dvalue, double *dh) {
     double *dy = allocate_doubles((size_t)s->W);
     memcpy(dy, dvalue, (size_t)s->W * sizeof *dy);
@@ -153,11 +159,11 @@ static void run_step(const tape_entry *entry, steps *s, int t, int token) {
     if (t > 0) add_linear(N, N, h - N, get_parameter(entry, LH_REF_RECURRENT), NULL, h);
     for (int n = 0; n < N; n++) h[n] = fmax(h[n], 0);
     make_value(entry, s, t, h);
-    choose_actions(entry, s, h, s->action + t * s->A);
+    compute_probabilities(entry, s, h, s->probability + t * s->A);
     for (int c = 0; c < C; c++)
         for (int a = 0; a < s->A; a++)
             for (int k = 0; k < W; k++)
-                next_memory[c * W + k] += s->action[t * s->A + a] * get_source(entry->op->cell, s, t, a, c)[k];
+                next_memory[c * W + k] += s->probability[t * s->A + a] * get_source(entry->op->cell, s, t, a, c)[k];
 }
 
 static steps run_steps(const run *r, const tape_entry *entry) {
@@ -167,28 +173,32 @@ static steps run_steps(const run *r, const tape_entry *entry) {
     return s;
 }
 
-/* Propagates the gradient of the memory after step t, dnext: adds to dh, the gradient of the state, and to dprevious,
- * the gradient of the memory before the step. */
+/* Propagates gradients through the actions of step t; adds to gradients of parameters.
+ *   dnext      gradient of the memory after the step
+ *   dprevious  gradient of the memory before the step, added to
+ *   dh         gradient of the state, added to */
 static void propagate_memory_grad(const tape_entry *entry, const steps *s, int t, const double *dnext,
                                   double *dprevious, double *dh) {
     int C = s->C, W = s->W;
-    const double *action = s->action + t * s->A, *h = s->h + t * s->N;
-    double mean = 0, *daction = allocate_doubles((size_t)s->A), *dvalue = allocate_doubles((size_t)W);
+    const double *probability = s->probability + t * s->A, *h = s->h + t * s->N;
+    double *dprobability = allocate_doubles((size_t)s->A), *dlogit = allocate_doubles((size_t)s->A),
+           *dvalue = allocate_doubles((size_t)W), mean = 0;
     for (int c = 0; c < C; c++)
         for (int a = 0; a < s->A; a++) {
             int from = find_source(entry->op->cell, s, a, c);
             double *to = from < 0 ? NULL : from == C ? dvalue : dprevious + from * W;
             for (int k = 0; k < W; k++) {
-                daction[a] += dnext[c * W + k] * get_source(entry->op->cell, s, t, a, c)[k];
-                if (to) to[k] += action[a] * dnext[c * W + k];
+                dprobability[a] += dnext[c * W + k] * get_source(entry->op->cell, s, t, a, c)[k];
+                if (to) to[k] += probability[a] * dnext[c * W + k];
             }
         }
-    for (int a = 0; a < s->A; a++) mean += action[a] * daction[a];
-    for (int a = 0; a < s->A; a++) daction[a] = action[a] * (daction[a] - mean);
-    add_linear_grad(s->N, s->A, h, get_parameter(entry, LH_REF_ACTIONS), daction, dh,
+    for (int a = 0; a < s->A; a++) mean += probability[a] * dprobability[a];
+    for (int a = 0; a < s->A; a++) dlogit[a] = probability[a] * (dprobability[a] - mean);
+    add_linear_grad(s->N, s->A, h, get_parameter(entry, LH_REF_ACTIONS), dlogit, dh,
                     get_gradient(entry, LH_REF_ACTIONS), get_gradient(entry, LH_REF_ACTIONS_BIAS));
     make_value_grad(entry, s, t, dvalue, dh);
-    free(daction);
+    free(dprobability);
+    free(dlogit);
     free(dvalue);
 }
 

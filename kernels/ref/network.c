@@ -56,21 +56,22 @@ static node *make_node(run *r, int rows, int width) {
     return r->nodes[r->node_count++] = n;
 }
 
-/* Returns a node with the value of `from`, to which no gradient flows. */
+/* Returns a copy of a node. No gradient flows from the copy to the node. */
 static node *copy_node(run *r, const node *from) {
     node *copy = make_node(r, from->rows, from->width);
     memcpy(copy->x, from->x, count_elements(from) * sizeof *from->x);
     return copy;
 }
 
-/* Makes the values of a scope in one repetition. outside: the values of the enclosing network, or NULL; entry: the
- * block's input, or NULL. */
-static node **make_frame(run *r, const lh_ref_scope *scope, node **outside, node *entry) {
+/* Makes the values of a scope for one repetition.
+ *   outside  values of the enclosing scope, or NULL
+ *   input    input of the block, or NULL */
+static node **make_frame(run *r, const lh_ref_scope *scope, node **outside, node *input) {
     node **frame = allocate((size_t)scope->value_count, sizeof *frame);
     for (int i = 0; i < scope->value_count; i++) {
         const lh_ref_value *value = &scope->values[i];
         if (value->outside >= 0) frame[i] = outside[value->outside];
-        else if (entry && i == scope->entry) frame[i] = entry;
+        else if (input && i == scope->input) frame[i] = input;
         else frame[i] = make_node(r, count_tokens(r, value->stream), value->width);
     }
     r->frames = realloc(r->frames, (size_t)(r->frame_count + 1) * sizeof *r->frames);
@@ -78,11 +79,10 @@ static node **make_frame(run *r, const lh_ref_scope *scope, node **outside, node
     return r->frames[r->frame_count++] = frame;
 }
 
-/* Calls the observer for a repetition of a block. first_entry: index in the tape of the repetition's first entry. The
- * entries are visited from the last to the first, so in the end `attention` is the first attention and `cross` the
- * second. */
+/* Calls the observer for a repetition of a block. first_entry: index of the repetition's first tape entry. */
 static void call_observer(const run *r, int layer, const node *input, const node *output, int first_entry) {
     lh_ref_layer_values values = {.input = input->x, .output = output->x};
+    /* backwards: the last assignment to `attention` is from the first attention */
     for (int i = r->length - 1; i >= first_entry; i--) {
         if (r->tape[i].op->kind != LH_REF_ATTENTION) continue;
         values.cross = values.attention;
@@ -92,11 +92,12 @@ static void call_observer(const run *r, int layer, const node *input, const node
     r->batch->observer->observe(r->batch->observer->context, r->sequence, layer, &values);
 }
 
-/* The members that all tape entries of one repetition of a scope share. */
+/* One repetition of a scope. Every tape entry of the repetition has a copy of these fields. */
 typedef struct scope_repetition {
     node **values;
     lh_ref_tensor *tensors;
-    int layer, index; /* index: the repetition of the scope */
+    int layer; /* as in tape_entry */
+    int index; /* index of the repetition */
     uint32_t dropout_layer;
 } scope_repetition;
 
@@ -127,8 +128,9 @@ static void run_scope(run *r, const lh_ref_scope *scope, const scope_repetition 
     }
 }
 
-/* Computes the loss after a loop that is not the last loop, and adds this loop's share to r->loss, the mean over all
- * loops. op: the block or group that loops; output: the output of the loop. */
+/* Adds a loop's share to r->loss.
+ *   op      the block or group that loops
+ *   output  output of the loop */
 static void add_loss(run *r, const lh_ref_operation *op, const scope_repetition *outer, node *output) {
     const lh_ref_scope *network = r->model->network->scopes;
     const lh_ref_operation *classify = &network->operations[network->operation_count - 1];
@@ -140,26 +142,27 @@ static void add_loss(run *r, const lh_ref_operation *op, const scope_repetition 
     execute(r, classify, &repetition);
 }
 
-/* Runs all repetitions of a block or a group within one repetition of the scope around it. The output of a repetition
- * is the input of the next; the last output becomes the value op->out of the scope around it. All loops use the same
- * tensors. */
+/* Runs a block or a group in one repetition of the enclosing scope. The output of a repetition is the input of the next
+ * repetition. */
 static void run_block(run *r, const lh_ref_operation *op, const scope_repetition *outer) {
     const lh_ref_scope *block = &r->model->network->scopes[op->block];
     node *input = outer->values[op->x[0]];
     int loops = block->loops > 1 && r->batch->passes > 0 ? r->batch->passes : block->loops;
     int times = block->times ? block->times : block->repetitions * loops; /* runs of the block in this call */
+    /* the first free_times runs get no gradient */
+    int free_times = block->loops > 1 && !block->times ? r->batch->free_passes * block->repetitions : 0;
     if (block->has_pass_losses && r->batch->backward) r->losses = loops;
     for (int i = outer->index * times; i < (outer->index + 1) * times; i++) {
-        if (block->loops > 1 && !block->times && i > 0 && i == r->batch->free_passes * block->repetitions)
-            input = copy_node(r, input); /* no gradient flows to the loops before */
-        int first_tensor = block->first_tensor + i % block->repetitions * block->tensor_count, first_entry = r->length;
+        if (i > 0 && i == free_times) input = copy_node(r, input); /* no gradient flows to earlier runs */
+        int first_tensor = block->first_tensor + i % block->repetitions * block->tensor_count;
+        int first_entry = r->length;
         scope_repetition repetition = {.values = make_frame(r, block, outer->values, input),
                                        .tensors = r->model->tensors + first_tensor,
                                        .layer = block->is_group ? r->layers : r->layers++,
                                        .index = i,
                                        .dropout_layer = (uint32_t)(block->dropout_layer + i)};
         run_scope(r, block, &repetition);
-        node *output = repetition.values[block->last];
+        node *output = repetition.values[block->output];
         if (r->batch->observer && !block->is_group) call_observer(r, repetition.layer, input, output, first_entry);
         if (r->losses > 0 && block->has_pass_losses && i + 1 < times) add_loss(r, op, outer, output);
         input = output;

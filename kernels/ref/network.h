@@ -1,12 +1,9 @@
-/* Any network in double precision, forward and backward: an interpreter that executes the operations of a model's
- * description in order, with the functions in ref.h. For tests only.
+/* An interpreter of networks in double precision, for tests only. It executes the operations of a network's description
+ * in order, with the functions of ref.h.
  *
  * The interpreter and the generator share only the description (tests/support/reference_network.lua prints it as a
  * table). The forward pass records its operations, and the backward pass executes the record in reverse. There are no
  * fused operations, no rules that make backward operations, no shared buffers and no packed weights.
- *
- * The dropout of a batch has the random numbers of training or of evaluation (lh_ref_batch.dropping, rng.h). A batch of
- * an evaluation may have noise on its embeddings.
  */
 #ifndef LONGHAND_KERNELS_REF_NETWORK_H
 #define LONGHAND_KERNELS_REF_NETWORK_H
@@ -28,7 +25,8 @@ typedef enum lh_ref_kind {
     LH_REF_GATE,       /* f(first half of x0) * second half of x0, with dropout */
     LH_REF_NORM,       /* norm of the rows of x0 */
     LH_REF_ADD,        /* x0 + x1, x1 with dropout */
-    LH_REF_ATTENTION,  /* queries from x0, keys and values from x1, weights with dropout; x2: directions, or gates */
+    LH_REF_ATTENTION,  /* queries from x0, keys and values from x1; weights with dropout; x2: gates of lh_ref_forget, or
+                        * lh_ref_geometric.direction */
     LH_REF_RECUR,      /* the states of all steps of a recurrence over the tokens */
     LH_REF_BLOCK,      /* all repetitions of a block, applied to x0 */
     LH_REF_CLASSIFY    /* logits of the labelled tokens of x0, and the loss */
@@ -39,13 +37,15 @@ typedef enum lh_ref_additive { LH_REF_NONE, LH_REF_SINUSOID, LH_REF_LEARNED } lh
 /* The kind of a recurrence, which determines the computation of a step from its input x and the state h before it:
  *   RNN        h = relu(W x + b + U h + b')
  *   LSTM       i, g, f, o = W x + b + U h; c = sigmoid(f + 1) c + sigmoid(i) tanh(g); h = sigmoid(o) tanh(c)
- *   STACK_RNN  h = relu(W x + b + U h + b' + R m), where m is the first cell of a memory; one linear layer of h gives
- *              the value to write; another one, followed by a softmax, gives the probabilities of the actions: push the
- *              value, pop, keep
- *   TAPE_RNN   as STACK_RNN, but three layers give the value, which replaces the first cell of a circular tape;
+ *   STACK_RNN  h = relu(W x + b + U h + b' + R m), m the first cell of a memory
+ *              written value: a linear layer of h
+ *              probabilities of the actions: the softmax of a linear layer of h
+ *              actions: push the written value; pop; keep
+ *   TAPE_RNN   state and probabilities as in STACK_RNN; the memory is a circular tape
+ *              written value: three layers of h; the value replaces the first cell
  *              actions: stay; move left or right by one cell; move left or right by the number of tokens before the
  *              labels
- * Every cell of a memory becomes the mean of the results of all actions, weighted by their probabilities. */
+ * A cell of a memory becomes a weighted mean of its contents after each action. The weights are the probabilities. */
 typedef enum lh_ref_cell { LH_REF_NO_CELL, LH_REF_RNN, LH_REF_LSTM, LH_REF_STACK_RNN, LH_REF_TAPE_RNN } lh_ref_cell;
 
 typedef enum lh_ref_relative {
@@ -55,15 +55,14 @@ typedef enum lh_ref_relative {
     LH_REF_COPE            /* lh_ref_cope */
 } lh_ref_relative;
 
-/* Indices in lh_ref_operation.tensor, by kind of operation. Part i of a product has weight LH_REF_WEIGHT + i and bias
- * LH_REF_BIAS + i; classify has a weight, which may be the tied table, and a bias. */
-enum { LH_REF_PARTS = 3 };    /* largest number of parts of a product */
-enum { LH_REF_TENSORS = 13 }; /* largest number of tensors of an operation */
-enum { LH_REF_WEIGHT = 0, LH_REF_BIAS = LH_REF_PARTS };
-enum { LH_REF_SCALE, LH_REF_OFFSET };                  /* norm */
-enum { LH_REF_TABLE, LH_REF_POSITIONS, LH_REF_SHIFT }; /* embed, place; shift: a vector added to every token's row */
-enum {                                                 /* recur */
-       LH_REF_INPUT,                                   /* W */
+/* Indices in lh_ref_operation.tensor, by kind of operation. */
+enum { LH_REF_PARTS = 3 };                              /* largest number of parts of a product */
+enum { LH_REF_TENSORS = 13 };                           /* largest number of tensors of an operation */
+enum { LH_REF_WEIGHT = 0, LH_REF_BIAS = LH_REF_PARTS }; /* classify; product: + index of the part */
+enum { LH_REF_SCALE, LH_REF_OFFSET };                   /* norm */
+enum { LH_REF_TABLE, LH_REF_POSITIONS, LH_REF_SHIFT };  /* embed, place; shift: a vector added to every token's row */
+enum {                                                  /* recur */
+       LH_REF_INPUT,                                    /* W */
        LH_REF_INPUT_BIAS,
        LH_REF_RECURRENT, /* U */
        LH_REF_RECURRENT_BIAS,
@@ -72,24 +71,25 @@ enum {                                                 /* recur */
        LH_REF_ACTIONS_BIAS,
        LH_REF_VALUE /* weight and bias of the first layer, then weights and biases of the further layers */
 };
-enum {                  /* attention: the tensors that its family has */
+enum {                  /* attention */
        LH_REF_RELATIVE, /* Transformer-XL: projection of sinusoids; Shaw, CoPE: table of rows */
        LH_REF_CONTENT_BIAS,
        LH_REF_POSITION_BIAS,
-       LH_REF_LOGIT_SCALE,
+       LH_REF_LOGIT_SCALE, /* lh_ref_geometric */
        LH_REF_LOGIT_OFFSET,
        LH_REF_DIRECTION_SCALE,
-       LH_REF_KEY_VECTOR, /* GRAPE */
+       LH_REF_KEY_VECTOR, /* lh_ref_grape */
        LH_REF_QUERY_VECTOR,
        LH_REF_STRENGTH,
-       LH_REF_SHARPNESS, /* sums over keys */
+       LH_REF_SHARPNESS, /* lh_ref_row_sums */
        LH_REF_SLOPE
 };
 
 typedef struct lh_ref_operation {
     lh_ref_kind kind;
-    int out, x[3];              /* indices of values of the scope; x: inputs (-1: none); out: output */
-    int tensor[LH_REF_TENSORS]; /* indices of tensors in the scope, -1: none */
+    int out;                    /* index of the output among the scope's values */
+    int x[3];                   /* indices of the inputs among the scope's values; -1: none */
+    int tensor[LH_REF_TENSORS]; /* indices of tensors in the scope; -1: none */
     int parts;                  /* parts of a product */
     lh_ref_nonlinearity f;
     lh_ref_cell cell; /* recur: kind of recurrence */
@@ -98,14 +98,14 @@ typedef struct lh_ref_operation {
     bool is_tied;     /* classify: the weight of the logits is the table of tokens */
     int first_class;  /* row of the tied table that belongs to class 0 */
     double scale;     /* factor of embedded vectors, and of noise */
-    int blanks;       /* tokens below this number have no row of the table: their vector is zero */
+    int blanks;       /* tokens 0 to blanks - 1 have zero vectors, without rows of the table */
     int embedding;    /* index of an embed operation among all embed operations */
     int stream;       /* stream of the output */
     lh_ref_additive additive;
     bool interleaved;  /* sinusoids: sines in even channels, cosines in odd channels; else in halves */
     int period;        /* sinusoids: positions are taken modulo this number; 0: unchanged */
-    int grid;          /* sinusoids: tokens in a row of a grid; half the channels encode the column, the others the row.
-                        * 0: all channels encode the position */
+    int grid;          /* sinusoids: tokens in a row of a grid; 0: no grid. The first half of the channels encodes the
+                        * column, the second half the row */
     double rate;       /* dropout rate; 0: no dropout */
     int dropout_site;  /* index of the operation's dropout site in the scope */
     int family, block; /* indices in lh_ref_network.families and .scopes */
@@ -113,33 +113,35 @@ typedef struct lh_ref_operation {
 
 typedef struct lh_ref_value {
     int width, stream;
-    int outside; /* index of a value of the enclosing scope that the scope reads; -1: the scope's own value */
+    int outside; /* index of the value in the enclosing scope; -1: the scope's own value */
 } lh_ref_value;
 
-/* A scope: the network itself, a block, or a group of blocks, which has no tensors of its own. */
+/* A scope: the network itself, a block, or a group of blocks. A group has no tensors of its own. */
 typedef struct lh_ref_scope {
     int value_count, operation_count;
     const lh_ref_value *values;
     const lh_ref_operation *operations;
-    int entry, last;        /* indices of a block's input and output among its values */
+    int input, output;      /* indices of a block's input and output among its values */
     int repetitions, loops; /* each repetition has its own tensors; loops share them */
-    int times;              /* how often a block in a group runs in each repetition of the group; 0: in no group */
+    int times;              /* in a group: runs of a block in each repetition of the group; else 0 */
     bool is_group;
-    bool has_pass_losses;           /* the training loss is the mean of the losses after each loop */
-    int first_tensor, tensor_count; /* tensors of the first repetition: first index in the network's list, number */
-    int dropout_layer;              /* `layer` of lh_site for dropout in training, in the first repetition */
+    bool has_pass_losses; /* the training loss is the mean of the losses after each loop */
+    int first_tensor;     /* index of the scope's first tensor in the network's list */
+    int tensor_count;     /* tensors of one repetition */
+    int dropout_layer;    /* `layer` of lh_site for dropout in training, in the first repetition */
 } lh_ref_scope;
 
-/* A line of query-key pairs (i, j) for S keys. All its pairs have the same `number`:
- *   direction  1: j - i
- *   direction -1: (S - 1) - (i + j)
- *   direction  0: j, or (S - 1) - j if lh_ref_family.from_right is set */
+/* A line consists of the pairs of query i and key j, of S keys, for which this number is equal to `number`:
+ *   direction 1                                j - i
+ *   direction -1                               (S - 1) - (i + j)
+ *   direction 0                                j
+ *   direction 0 with lh_ref_family.from_right  (S - 1) - j */
 typedef struct lh_ref_line {
     int head, direction, number;
     double value; /* added to the scaled logit */
 } lh_ref_line;
 
-/* The heads whose first query sees the last key: none, heads with lines, all. */
+/* The heads whose first query sees the last key, the corner of the matrix of pairs. */
 typedef enum lh_ref_corner { LH_REF_NO_CORNER, LH_REF_WITH_LINES, LH_REF_ALL_HEADS } lh_ref_corner;
 
 typedef struct lh_ref_family {
@@ -149,28 +151,29 @@ typedef struct lh_ref_family {
     int period; /* period of the positions in rotations; 0: unchanged */
     lh_ref_relative relative;
     int clip, farthest; /* Shaw: distances -clip .. farthest have rows of the table */
-    bool divided;       /* CoPE: terms of counts are divided by sqrt(head_width) */
+    bool divided;       /* lh_ref_cope.divided */
     lh_ref_cope_mistake mistake;
     bool has_score; /* the batch's score is added to the logits */
-    int gate_sign;  /* `sign` of lh_ref_forget: 1 for FoX; -1 for CABLE, whose logits are not divided; 0: no gates */
+    int gate_sign;  /* `sign` of lh_ref_forget; 0: no gates. With -1 (CABLE), products are not divided */
     bool has_grape; /* terms of additive GRAPE (lh_ref_grape) are added to the logits */
     lh_ref_grape_mistake grape_mistake;
     bool sums_rows; /* terms with sums over keys (lh_ref_row_sums) are added to the logits */
     lh_ref_row_sums_mistake sums_mistake;
-    double temperature;         /* divisor of the softmax's logits */
-    bool geometric, normalised; /* geometric attention (lh_ref_geometric) has no rotation, relative vectors or score */
-    bool breaks_stick, own_key,
-        own_value; /* stick-breaking attention (lh_ref_stick) has no relative vectors or score */
+    double temperature;      /* divisor of the softmax's logits */
+    bool is_geometric;       /* lh_ref_geometric, without rotation, relative vectors or score */
+    bool normalised;         /* lh_ref_geometric.normalised */
+    bool breaks_stick;       /* lh_ref_stick, without relative vectors or score */
+    bool own_key, own_value; /* fields of lh_ref_stick */
     lh_ref_stick_mistake stick_mistake;
     int left, right;          /* number of visible keys before and after the query, -1: all */
-    int stride, width;        /* each query sees `stride` keys on an anti-diagonal, and `width` keys on either side of
-                               * them; stride 0: all keys */
-    bool left_only;           /* no key to the right of the anti-diagonal is visible */
-    const lh_ref_line *lines; /* a query sees the keys that lines open, or all keys if none is open */
+    int stride;               /* query i sees, of S keys, S - stride * (i + 1) to S - 1 - stride * i; 0: all keys */
+    int width;                /* with a stride: further visible keys on either side */
+    bool left_only;           /* the further visible keys are only on the left side */
+    const lh_ref_line *lines; /* a query sees the keys on lines */
     int line_count;
-    bool from_right;      /* lines of direction 0 count keys from the last key on */
-    bool causal;          /* keys after the query are hidden even on lines */
-    lh_ref_corner corner; /* the value that a corner adds to the logit is 0 */
+    bool from_right; /* see lh_ref_line */
+    bool causal;     /* with lines: keys after the query are hidden; a causal mask without lines has right = 0 */
+    lh_ref_corner corner;
 } lh_ref_family;
 
 typedef struct lh_ref_shape {
@@ -210,12 +213,12 @@ typedef struct lh_ref_model {
     int tensor_count;
 } lh_ref_model;
 
-/* Values that a repetition of a block computed for one sequence; scores (the logits) and attention (the weights) belong
- * to the block's first attention. */
+/* Values that a repetition of a block computed for one sequence. */
 typedef struct lh_ref_layer_values {
-    const double *input, *output;     /* [tokens][width] */
-    const double *scores, *attention; /* [heads][tokens][tokens] */
-    const double *cross;              /* [heads][queries][keys] weights of the second attention, or NULL */
+    const double *input, *output; /* [tokens][width] */
+    const double *scores;         /* [heads][tokens][tokens] logits of the first attention */
+    const double *attention;      /* [heads][tokens][tokens] weights of the first attention */
+    const double *cross;          /* [heads][queries][keys] weights of the second attention, or NULL */
 } lh_ref_layer_values;
 
 /* A function that gets the values of every repetition of a block. layer: number of earlier repetitions. */
@@ -224,8 +227,8 @@ typedef struct lh_ref_observer {
     void *context;
 } lh_ref_observer;
 
-/* Positions of a family's tokens, if streams have separate random positions; they replace the batch's positions and
- * distances. */
+/* Positions of a family's tokens, in place of the batch's positions and distances. Streams with separate random
+ * positions need them. */
 typedef struct lh_ref_family_positions {
     int layers;                 /* number of rows of positions; 1: all layers share the row */
     const int32_t *query, *key; /* query: [layers][queries]; key: [layers][keys] */
@@ -233,11 +236,13 @@ typedef struct lh_ref_family_positions {
     const double *score;        /* [layers][heads][query][key] replaces the batch's score; NULL: no replacement */
 } lh_ref_family_positions;
 
+/* The random numbers of dropout: rng.h has a domain for training and another for evaluation. */
 typedef enum lh_ref_dropping { LH_REF_NO_DROPOUT, LH_REF_IN_TRAINING, LH_REF_IN_EVALUATION } lh_ref_dropping;
 
 typedef struct lh_ref_batch {
     int sequences;          /* number of sequences */
-    int tokens, labels;     /* of each sequence; tokens: of the first stream */
+    int tokens;             /* of each sequence, in the first stream */
+    int labels;             /* of each sequence */
     const uint16_t *token;  /* [sequences][tokens] */
     int target_tokens;      /* tokens of the second stream, if any */
     const uint16_t *target; /* [sequences][target_tokens] */

@@ -35,8 +35,7 @@ static int get_distance(const run *r, const tape_entry *entry, int query, int ke
     return distances ? distances[query * count_keys(entry) + key] : key - query;
 }
 
-/* Returns the row of Shaw's table for a pair. The table has rows for distances -clip to `farthest`; distances outside
- * have the nearest row. */
+/* Returns the row of Shaw's table for a pair: the row of the nearest distance from -clip to `farthest`. */
 static int choose_table_row(const run *r, const tape_entry *entry, int query, int key) {
     int clip = get_family(r, entry)->clip, farthest = get_family(r, entry)->farthest;
     int distance = get_distance(r, entry, query, key);
@@ -79,14 +78,12 @@ static void add_relative_grad(const run *r, const tape_entry *entry, const doubl
     free(sinusoid);
 }
 
-/* Whether a query sees a key by the limits `left` and `right`. */
+/* Whether the limits `left` and `right` let a query see a key. */
 static bool is_in_window(const lh_ref_family *family, int query, int key) {
-    return !(family->left >= 0 && query - key > family->left) && !(family->right >= 0 && key - query > family->right);
+    return (family->left < 0 || query - key <= family->left) && (family->right < 0 || key - query <= family->right);
 }
 
-/* Whether the mask of an anti-diagonal lets a query see a key. With keys counted backwards, the last key as key 0,
- * query i sees the keys stride * i to stride * (i + 1) - 1, and `width` keys on either side (left_only: only on the
- * side of smaller key indices). */
+/* Whether the mask of an anti-diagonal (lh_ref_family.stride) lets a query see a key. */
 static bool is_near_antidiagonal(const lh_ref_family *family, int query, int key, int S) {
     if (family->stride == 0) return true;
     int first = S - family->stride * (query + 1), last = S - 1 - family->stride * query;
@@ -110,7 +107,7 @@ static bool has_lines(const lh_ref_family *family) {
     return family->line_count > 0 || family->corner == LH_REF_ALL_HEADS;
 }
 
-/* Returns the value that lines add to the logit of a pair; minus infinity: no line opens the pair. */
+/* Returns the value that lines add to the logit of a pair; -infinity: the pair is on no line. */
 static double get_line_value(const lh_ref_family *family, int head, int query, int key, int S) {
     double value = -INFINITY;
     if (query == 0 && key == S - 1 && has_corner(family, head)) return 0;
@@ -121,16 +118,15 @@ static double get_line_value(const lh_ref_family *family, int head, int query, i
     return value;
 }
 
-/* Whether the mask opens a pair: then the query sees the key. A query without open keys sees all keys
- * (get_mask_value). */
+/* Whether a key is open for a query: each part of the mask shows the key. */
 static bool is_open(const lh_ref_family *family, int head, int query, int key, int S) {
     return is_in_window(family, query, key) && is_near_antidiagonal(family, query, key, S) &&
            !(family->causal && key > query) &&
            !(has_lines(family) && get_line_value(family, head, query, key, S) == -INFINITY);
 }
 
-/* Returns the value that the mask adds to the logit of a pair: a query sees its open keys, or all keys if none is
- * open. */
+/* Returns the value that the mask adds to the logit of a pair. A query without open keys sees all keys, or with
+ * `causal` all keys up to its own. */
 static double get_mask_value(const lh_ref_family *family, int head, int query, int key, int S) {
     int open_keys = 0;
     for (int j = 0; j < S; j++) open_keys += is_open(family, head, query, j, S);
@@ -139,7 +135,7 @@ static double get_mask_value(const lh_ref_family *family, int head, int query, i
     return has_lines(family) ? get_line_value(family, head, query, key, S) : 0;
 }
 
-/* Returns the score of the batch for an attention [heads][query][key], or NULL. */
+/* Returns the batch's score [heads][query][key] for an attention, or NULL. */
 static const double *get_batch_score(const run *r, const tape_entry *entry) {
     const lh_ref_family_positions *positions = get_family_positions(r, entry);
     if (!get_family(r, entry)->has_score) return NULL;
@@ -181,22 +177,25 @@ static lh_ref_row_sums describe_row_sums(const run *r, const tape_entry *entry) 
                              .mistake = family->sums_mistake};
 }
 
-/* Sets attention.score to the sum of the batch's score, the mask's values and the terms of gates, CoPE, GRAPE and sums
- * over keys. If the family has none of them, attention.score stays NULL. */
+/* Whether the family adds terms to the logits that are computed from queries, keys or gates. */
+static bool has_terms(const lh_ref_family *family) {
+    return family->gate_sign != 0 || family->relative == LH_REF_COPE || family->has_grape || family->sums_rows;
+}
+
+/* Sets attention.score to the sum of the batch's score, the mask's values and the terms. Without these,
+ * attention.score stays NULL. */
 static void make_score(const run *r, tape_entry *entry) {
     const lh_ref_family *family = get_family(r, entry);
     int T = get_output(entry)->rows, S = count_keys(entry);
     const double *score = get_batch_score(r, entry);
-    const node *gates = family->gate_sign != 0 ? get_input(entry, 2) : NULL;
-    /* family->causal occurs only with lines; a causal mask without lines has right = 0. CoPE requires a causal mask, so
-     * has_mask is true for CoPE. */
     bool has_mask = family->left >= 0 || family->right >= 0 || family->stride > 0 || has_lines(family);
-    if (!score && !has_mask && !gates && !family->has_grape && !family->sums_rows) return;
+    if (!score && !has_mask && !has_terms(family)) return;
     entry->attention.score = allocate_doubles((size_t)family->heads * (size_t)T * (size_t)S);
     for (int pair = 0; pair < family->heads * T * S; pair++)
         entry->attention.score[pair] =
             get_mask_value(family, pair / S / T, pair / S % T, pair % S, S) + (score ? score[pair] : 0);
-    if (gates) lh_ref_forget(T, family->heads, family->gate_sign, gates->x, entry->attention.score);
+    if (family->gate_sign != 0)
+        lh_ref_forget(T, family->heads, family->gate_sign, get_input(entry, 2)->x, entry->attention.score);
     if (family->relative == LH_REF_COPE) {
         lh_ref_cope cope = describe_cope(r, entry);
         lh_ref_cope_terms(&cope, entry->attention.q, entry->attention.k, entry->attention.score);
@@ -211,8 +210,7 @@ static void make_score(const run *r, tape_entry *entry) {
     }
 }
 
-/* Sets attention.keep if weights have dropout. Element e of the dropout belongs to the weight with index e in
- * [heads][queries][keys]. */
+/* Sets attention.keep if weights have dropout. */
 static void make_keep(const run *r, tape_entry *entry, size_t pairs) {
     if (entry->op->rate <= 0) return;
     entry->attention.keep = allocate_doubles(pairs);
@@ -270,12 +268,12 @@ static lh_ref_stick describe_stick(const run *r, const tape_entry *entry) {
                           .mistake = family->stick_mistake};
 }
 
-/* Returns the column of the first key channel: keys follow the queries if both are in the same rows. */
+/* Returns the first column of keys in input 1: behind the queries if input 0 is the same value. */
 static int get_first_key_column(const tape_entry *entry) {
     return entry->op->x[0] == entry->op->x[1] ? get_output(entry)->width : 0;
 }
 
-/* Allocates and writes a table of rotations for positions[rows]. */
+/* Allocates and writes the rotation table of positions[rows]. */
 static void compute_rotation(const run *r, const tape_entry *entry, int rows, const int32_t *positions, double **cosine,
                              double **sine) {
     const lh_ref_family *family = get_family(r, entry);
@@ -315,7 +313,7 @@ void lh_ref_attention_forward(run *r, tape_entry *entry) {
     values->v = take_columns(kv->rows, kv->width, key + C, C, kv->x);
     values->weights = allocate_doubles(pairs);
     values->logits = allocate_doubles(pairs);
-    if (family->geometric) {
+    if (family->is_geometric) {
         lh_ref_geometric shape = describe_geometric(r, entry);
         lh_ref_geometric_attend(&shape, values->q, values->k, values->v, values->weights, out->x);
         return;
@@ -349,9 +347,7 @@ static void compute_softmax_grad(run *r, tape_entry *entry, double *dq, double *
     lh_ref_attention shape = describe_softmax(r, entry);
     size_t pairs = (size_t)shape.tokens * (size_t)shape.keys;
     const lh_ref_family *family = get_family(r, entry);
-    bool needs_dscore =
-        family->gate_sign != 0 || family->relative == LH_REF_COPE || family->has_grape || family->sums_rows;
-    double *dscore = needs_dscore ? allocate_doubles((size_t)shape.heads * pairs) : NULL;
+    double *dscore = has_terms(family) ? allocate_doubles((size_t)shape.heads * pairs) : NULL;
     lh_ref_pair_grad grad = {.relative =
                                  shape.relative ? allocate_doubles(pairs * (size_t)get_output(entry)->width) : NULL,
                              .content_bias = get_gradient(entry, LH_REF_CONTENT_BIAS),
@@ -391,11 +387,14 @@ void lh_ref_attention_backward(run *r, tape_entry *entry) {
     size_t keys = (size_t)kv->rows * (size_t)C;
     double *dq = allocate_doubles(count_elements(out)), *dk = allocate_doubles(keys), *dv = allocate_doubles(keys);
     const attention_values *values = &entry->attention;
-    lh_ref_stick stick = describe_stick(r, entry);
-    if (get_family(r, entry)->geometric) compute_geometric_grad(r, entry, dq, dk, dv);
-    else if (get_family(r, entry)->breaks_stick)
+    if (get_family(r, entry)->is_geometric) {
+        compute_geometric_grad(r, entry, dq, dk, dv);
+    } else if (get_family(r, entry)->breaks_stick) {
+        lh_ref_stick stick = describe_stick(r, entry);
         lh_ref_stick_attend_grad(&stick, values->q, values->k, values->v, out->d, dq, dk, dv);
-    else compute_softmax_grad(r, entry, dq, dk, dv);
+    } else {
+        compute_softmax_grad(r, entry, dq, dk, dv);
+    }
     add_columns(q->rows, q->width, 0, C, dq, q->d);
     add_columns(kv->rows, kv->width, key, C, dk, kv->d);
     add_columns(kv->rows, kv->width, key + C, C, dv, kv->d);

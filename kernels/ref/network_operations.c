@@ -32,7 +32,7 @@ static void interleave(int width, double *vector) {
     free(halves);
 }
 
-/* Writes the vector that a sinusoid adds to a token at a position. */
+/* Writes the sinusoid of a position. */
 static void make_sinusoid(const lh_ref_operation *op, int width, int position, double *vector) {
     int parts = op->grid > 0 ? 2 : 1, part_width = width / parts;
     if (op->period > 0) position %= op->period;
@@ -43,8 +43,7 @@ static void make_sinusoid(const lh_ref_operation *op, int width, int position, d
     }
 }
 
-/* Returns the positions for an operation that adds vectors of positions to tokens. If the batch has a row of positions
- * for each layer, an operation in a block reads the row of its layer. */
+/* Returns the positions [tokens] whose vectors an operation adds to tokens. */
 static const int32_t *get_positions(const run *r, const tape_entry *entry) {
     const int32_t *input_positions = r->batch->input_positions[entry->op->stream];
     bool depends_on_layer = entry->op->kind == LH_REF_PLACE && r->batch->position_rows > 1;
@@ -127,14 +126,13 @@ static void embed_backward(run *r, tape_entry *entry) {
     free(d);
 }
 
-/* The forward and the backward function of zeros, and the backward function of noise. The forward pass has nothing to
- * write, since make_node (network.c) makes values of zeros. The backward pass has no input that gets a gradient. */
-static void leave_zeros(run *r, tape_entry *entry) {
+/* Zeros are written by make_node (network.c). Zeros and noise have no input that gets a gradient. */
+static void do_nothing(run *r, tape_entry *entry) {
     (void)r;
     (void)entry;
 }
 
-/* Writes the noise that a block with loops reads in its first loop. */
+/* Writes noise, the input of a block's first loop. */
 static void noise_forward(run *r, tape_entry *entry) {
     const lh_ref_batch *batch = r->batch;
     node *out = get_output(entry);
@@ -289,7 +287,7 @@ static size_t get_labelled_row(const run *r, const node *x, int i) {
     return place ? place[r->sequence * r->batch->labels + i] : (size_t)(x->rows - r->batch->labels + i);
 }
 
-/* Returns the loss of one sequence, and writes the gradient d of its logits. */
+/* Returns the loss of one sequence, and writes d, the gradient of the logits. */
 static double compute_loss(const run *r, const double *logits, double *d) {
     int labels = r->batch->labels, V = r->model->network->classes;
     double loss = 0, *first_d = d;
@@ -334,13 +332,13 @@ static void classify_backward(run *r, tape_entry *entry) {
     free(dx);
 }
 
-/* Forward functions by kind of operation; a block runs its own operations. */
+/* LH_REF_BLOCK has no functions: run_block (network.c) executes the operations of the block. */
 operation *const lh_ref_forward[] = {
     [LH_REF_EMBED] = embed_forward,       [LH_REF_PLACE] = place_forward,
     [LH_REF_PRODUCT] = product_forward,   [LH_REF_ACTIVATION] = activation_forward,
     [LH_REF_GATE] = gate_forward,         [LH_REF_NORM] = norm_forward,
     [LH_REF_ADD] = sum_forward,           [LH_REF_ATTENTION] = lh_ref_attention_forward,
-    [LH_REF_CLASSIFY] = classify_forward, [LH_REF_ZEROS] = leave_zeros,
+    [LH_REF_CLASSIFY] = classify_forward, [LH_REF_ZEROS] = do_nothing,
     [LH_REF_NOISE] = noise_forward,       [LH_REF_RECUR] = lh_ref_recurrence_forward,
 };
 operation *const lh_ref_backward[] = {
@@ -348,6 +346,6 @@ operation *const lh_ref_backward[] = {
     [LH_REF_PRODUCT] = product_backward,   [LH_REF_ACTIVATION] = activation_backward,
     [LH_REF_GATE] = gate_backward,         [LH_REF_NORM] = norm_backward,
     [LH_REF_ADD] = sum_backward,           [LH_REF_ATTENTION] = lh_ref_attention_backward,
-    [LH_REF_CLASSIFY] = classify_backward, [LH_REF_ZEROS] = leave_zeros,
-    [LH_REF_NOISE] = leave_zeros,          [LH_REF_RECUR] = lh_ref_recurrence_backward,
+    [LH_REF_CLASSIFY] = classify_backward, [LH_REF_ZEROS] = do_nothing,
+    [LH_REF_NOISE] = do_nothing,           [LH_REF_RECUR] = lh_ref_recurrence_backward,
 };

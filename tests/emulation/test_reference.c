@@ -211,7 +211,7 @@ static void check_lengths(model *m) {
 static void test_every_length_and_cut_matches_reference(void **state) { for_each_model(check_lengths); }
 
 static void check_limits(model *m) {
-    if (!m->reference->network->families->geometric) return;
+    if (!m->reference->network->families->is_geometric) return;
     for (int i = 0; i < LH_PARITY_LIMITS; i++) {
         lh_parity_set_limit(m->reference, i);
         lh_parity_write_parameters(m->spec, m->real_bytes, m->reference, m->parameters);

@@ -31,7 +31,7 @@ static const lh_ref_family families_${n}[] = {
      .rotation = {.base = ${f64(r.base)}, .scaling = LH_REF_${scaling}, .factor = ${f64(r.factor)},
                   .original_length = ${f64(r.original_length)}, .beta_slow = ${f64(r.beta_slow)},
                   .beta_fast = ${f64(r.beta_fast)}, .attention_factor = ${f64(r.attention_factor)}},
-     .geometric = ${f.geometric}, .normalised = ${f.normalised}, .breaks_stick = ${f.breaks_stick},
+     .is_geometric = ${f.is_geometric}, .normalised = ${f.normalised}, .breaks_stick = ${f.breaks_stick},
      .own_key = ${f.own_key}, .own_value = ${f.own_value},
      .left = ${f.left}, .right = ${f.right}, .stride = ${f.stride}, .width = ${f.width}, .left_only = ${f.left_only},
      .lines = ${lines}, .line_count = ${count}, .from_right = ${f.from_right}, .causal = ${f.causal},
@@ -64,7 +64,7 @@ static const lh_ref_scope scopes_${n}[] = {
 % local values, operations = #scope.values, #scope.operations
     {.value_count = ${values}, .values = values_${n}_${s},
      .operation_count = ${operations}, .operations = operations_${n}_${s},
-     .entry = ${scope.entry}, .last = ${scope.last},
+     .input = ${scope.input}, .output = ${scope.output},
      .repetitions = ${scope.repetitions}, .loops = ${scope.loops}, .times = ${scope.times},
      .is_group = ${scope.is_group}, .has_pass_losses = ${scope.has_pass_losses},
      .first_tensor = ${scope.first_tensor}, .tensor_count = ${scope.tensor_count},

@@ -184,8 +184,8 @@ local function describe_scope(state, scope, outer)
     operations[i] = describe_operation(state, op, indices, prefix, first)
   end
   return { name = scope.name, values = values, operations = operations,
-    entry = is_block and indices[scope.input_value] or NONE,
-    last = is_block and indices[scope.output_value] or NONE, repetitions = scope.count or 1, loops = scope.loops or 1,
+    input = is_block and indices[scope.input_value] or NONE,
+    output = is_block and indices[scope.output_value] or NONE, repetitions = scope.count or 1, loops = scope.loops or 1,
     times = is_block and scope.parent ~= state.net and scope.times or 0, is_group = to_flag(scope.is_group),
     has_pass_losses = to_flag(scope.has_pass_losses or false),
     first_tensor = first, tensor_count = count, dropout_layer = scope.first_counter_index or 0 }, indices
@@ -230,7 +230,7 @@ local function describe_family(family)
     period = family.positions and family.positions.period or 0,
     farthest = family.relative.left and 0 or family.relative.clip or 0, temperature = normaliser.temperature or 1,
     has_score = has_score, gate_sign = gate_sign, has_grape = has_grape, sums_rows = sums_rows,
-    geometric = to_flag(normaliser.kind == "geometric"), normalised = to_flag(normaliser.normalised),
+    is_geometric = to_flag(normaliser.kind == "geometric"), normalised = to_flag(normaliser.normalised),
     breaks_stick = to_flag(normaliser.kind == "stick_breaking"), own_key = to_flag(normaliser.own_key),
     own_value = to_flag(normaliser.own_value),
     left = mask.left or NONE, right = mask.right or NONE, stride = mask.stride or 0, width = mask.width or 0,
