@@ -22,7 +22,7 @@ void lh_ref_layer_norm(int rows, int width, const double *x, const double *scale
     }
 }
 
-/* With n = (x - mean) inverse and g = dy scale: dx = inverse (g - mean of g - n * mean of g n). */
+/* With n = (x - mean) inverse and g = dy scale: dx = inverse (g - mean(g) - n mean(g n)). */
 void lh_ref_layer_norm_grad(int rows, int width, const double *x, const double *scale, const double *dy, double *dx,
                             double *dscale, double *doffset) {
     for (int m = 0; m < rows; m++, x += width, dy += width, dx += width) {
@@ -55,7 +55,7 @@ void lh_ref_rms_norm(int rows, int width, const double *x, const double *scale, 
     }
 }
 
-/* With n = x inverse and g = dy scale: dx = inverse (g - n * mean of g n). */
+/* With n = x inverse and g = dy scale: dx = inverse (g - n mean(g n)). */
 void lh_ref_rms_norm_grad(int rows, int width, const double *x, const double *scale, const double *dy, double *dx,
                           double *dscale) {
     for (int m = 0; m < rows; m++, x += width, dy += width, dx += width) {

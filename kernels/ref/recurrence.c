@@ -1,12 +1,10 @@
-/* Recurrent networks; see network.h. The tokens are one-hot, and the state before the first step is zero. */
+/* Recurrent networks without a memory; see network.h. Tokens are one-hot. The state is zero before the first step. */
 #include <math.h>
-#include <string.h>
 
 #include "kernels/ref/scalar.h"
 #include "kernels/ref/tape.h"
 
-/* Writes the sums of a step: the token's row of the input weight + the biases + previous * the recurrent weight.
- * previous: the state before the step; NULL: zero. */
+/* Writes the sums of a step, W x + b + U h + b' in network.h. previous: the state h before the step; NULL: zero. */
 static void make_sums(const tape_entry *entry, int token, const double *previous, double *sums) {
     const lh_ref_tensor *recurrent = get_tensor(entry, LH_REF_RECURRENT);
     const double *bias = get_parameter(entry, LH_REF_RECURRENT_BIAS);
@@ -18,7 +16,7 @@ static void make_sums(const tape_entry *entry, int token, const double *previous
     }
 }
 
-/* Adds to the gradients of the parameters; writes dprevious, the gradient of the state before the step. */
+/* Adds to the gradients of the parameters. Writes dprevious, the gradient of `previous`. */
 static void make_sums_grad(const tape_entry *entry, int token, const double *previous, const double *dsums,
                            double *dprevious) {
     const lh_ref_tensor *recurrent = get_tensor(entry, LH_REF_RECURRENT);
@@ -36,13 +34,13 @@ static void make_sums_grad(const tape_entry *entry, int token, const double *pre
     }
 }
 
-/* Computes the state of N channels from the sums of a step. cell: the cells of an LSTM, before the step on entry and
- * after the step on return. */
-static void make_state(lh_ref_cell kind, int N, const double *sums, double *cell, double *state) {
+/* Writes the state of N channels after a step. previous_cell, cell: the cells of an LSTM before and after the step. */
+static void make_state(lh_ref_cell kind, int N, const double *sums, const double *previous_cell, double *cell,
+                       double *state) {
     for (int n = 0; n < N; n++) {
         if (kind == LH_REF_LSTM) {
             double i = sums[n], g = sums[N + n], f = sums[2 * N + n], o = sums[3 * N + n];
-            cell[n] = sigmoid(f + 1) * cell[n] + sigmoid(i) * tanh(g);
+            cell[n] = sigmoid(f + 1) * previous_cell[n] + sigmoid(i) * tanh(g);
             state[n] = sigmoid(o) * tanh(cell[n]);
         } else {
             state[n] = fmax(sums[n], 0);
@@ -50,10 +48,9 @@ static void make_state(lh_ref_cell kind, int N, const double *sums, double *cell
     }
 }
 
-/* Writes the gradients of the sums.
- *   previous_cell, cell   the cells before and after the step
- *   dstate                the gradient of the state after the step
- *   dcell                 the gradient of the cells, after the step on entry and before the step on return */
+/* Writes dsums, the gradients of the sums.
+ *   dstate  gradient of the state
+ *   dcell   read as the gradient of cell, written as the gradient of previous_cell */
 static void make_state_grad(lh_ref_cell kind, int N, const double *sums, const double *previous_cell,
                             const double *cell, const double *dstate, double *dcell, double *dsums) {
     for (int n = 0; n < N; n++) {
@@ -75,15 +72,16 @@ static const uint16_t *get_tokens(const run *r) {
     return r->batch->token + (size_t)r->sequence * (size_t)r->batch->tokens;
 }
 
-/* Runs all steps and writes states [T][N], sums [T][columns of the recurrent weight], and cells [T + 1][N]: the cells
- * before the first step, which the caller sets, and after each step. */
+/* Runs all steps and writes
+ *   states  [T][N]
+ *   sums    [T][columns of the recurrent weight]
+ *   cells   [T + 1][N] cells after each step; row 0: cells before the first step, set by the caller */
 static void run_steps(const run *r, const tape_entry *entry, int T, int N, double *states, double *sums,
                       double *cells) {
     int columns = get_tensor(entry, LH_REF_RECURRENT)->columns;
     for (int t = 0; t < T; t++) {
         make_sums(entry, get_tokens(r)[t], t > 0 ? states + (t - 1) * N : NULL, sums + t * columns);
-        memcpy(cells + (t + 1) * N, cells + t * N, (size_t)N * sizeof *cells);
-        make_state(entry->op->cell, N, sums + t * columns, cells + (t + 1) * N, states + t * N);
+        make_state(entry->op->cell, N, sums + t * columns, cells + t * N, cells + (t + 1) * N, states + t * N);
     }
 }
 

@@ -2,8 +2,7 @@
  *
  * All arrays are dense, row-major, caller-owned double; "rows" are tokens of one or more sequences. Functions write
  * their output arrays, which may not overlap an input unless a comment allows it. Functions write gradients of inputs,
- * but add to gradients of parameters, so several calls for parts of a batch sum the gradients of the batch. No function
- * reports an error.
+ * but add to gradients of parameters. No function reports an error.
  *
  * Source of the model's equations: Vaswani et al. 2017, "Attention Is All You Need"; Ruoss et al. 2023, "Randomized
  * Positional Encodings Boost Length Generalization of Transformers" and its official code.
@@ -79,24 +78,24 @@ typedef struct lh_ref_rope {
     double base;
     lh_ref_scaling scaling;
     double factor;
-    /* YaRN: pairs with at most beta_slow turns within original_length positions rotate `factor` times more slowly,
-     * pairs with at least beta_fast turns are unchanged, and pairs between them are interpolated; queries and keys are
-     * multiplied by attention_factor, 0.1 ln(factor) + 1 in the paper. */
-    double original_length, beta_slow, beta_fast, attention_factor;
+    /* YaRN. Turns of a pair are counted within original_length positions. */
+    double original_length;
+    double beta_slow;        /* pairs with at most beta_slow turns rotate `factor` times more slowly */
+    double beta_fast;        /* pairs with at least beta_fast turns are unchanged; pairs between are interpolated */
+    double attention_factor; /* multiplies queries and keys; 0.1 ln(factor) + 1 in the paper */
 } lh_ref_rope;
 
 /* Returns the rotation of pair m of a head in radians per position: base^(-2m/head_width) without scaling. Source: Su
  * et al. 2021, "RoFormer", equation 15; base 10000 in the paper. */
 double lh_ref_rotation_speed(const lh_ref_rope *rope, int head_width, int m);
 
-/* Writes cosine and sine [tokens][head_width/2] of positions[t] * lh_ref_rotation_speed, times YaRN's
- * attention_factor. */
+/* Writes cosines and sines [tokens][head_width/2] of the angles positions[t] * lh_ref_rotation_speed. With YaRN, both
+ * are multiplied by attention_factor. */
 void lh_ref_rotation(int tokens, int head_width, const lh_ref_rope *rope, const int32_t *positions, double *cosine,
                      double *sine);
 
 /* Rotates in place the adjacent pairs (2m, 2m + 1) of the first rotated_heads heads (0: of all heads) of
- * x[tokens][heads][head_width] by the table's angles. unrotate rotates in the other direction: it is the gradient of
- * rotate and, without YaRN's factor, its inverse. */
+ * x[tokens][heads][head_width] by the table's angles. lh_ref_unrotate rotates in the other direction, for gradients. */
 void lh_ref_rotate(int tokens, int heads, int rotated_heads, int head_width, const double *cosine, const double *sine,
                    double *x);
 void lh_ref_unrotate(int tokens, int heads, int rotated_heads, int head_width, const double *cosine, const double *sine,
@@ -104,12 +103,12 @@ void lh_ref_unrotate(int tokens, int heads, int rotated_heads, int head_width, c
 
 /* Attention of one sequence: every query sees every key whose score is not -infinity. */
 typedef struct lh_ref_attention {
-    int tokens, heads, head_width; /* tokens: queries */
+    int tokens, heads, head_width; /* tokens: number of queries */
     int keys;                      /* number of keys; 0: as many as queries, with the same rotation table */
     const double *cosine, *sine; /* [tokens][head_width/2] rotation of q and k before the product; NULL: no rotation */
     int rotated_heads;           /* the number of heads, from the first on, that rotate; 0: all */
     const double *key_cosine, *key_sine; /* [keys][head_width/2] rotation of k; NULL: the rotation of q */
-    const double *relative;      /* [query][key][heads][head_width] r_ij, the vector of the pair's distance; or NULL */
+    const double *relative;      /* [query][key][heads][head_width] r_ij, the vector of the pair's distance; NULL: 0 */
     const double *content_bias;  /* [heads][head_width] u, or NULL: 0 */
     const double *position_bias; /* [heads][head_width] v, or NULL: 0 */
     const double *score;         /* [heads][query][key] added to the scaled logit, or NULL */
@@ -120,18 +119,19 @@ typedef struct lh_ref_attention {
 } lh_ref_attention;
 
 /* weight_ij = softmax over j of (((q_i + u) . k_j + (q_i + v) . r_ij) / sqrt(head_width) + score_ij) / temperature;
- * out_i = sum over j of keep_ij weight_ij v_j. Without r_ij the product is q_i . k_j alone. Sources: for u, v and r_ij,
- * Dai et al. 2019, "Transformer-XL", section 3.3; for r_ij alone (u = v = 0), Shaw et al. 2018, equation 4; for the
- * score, Press et al. 2022, "Train Short, Test Long".
+ * out_i = sum over j of keep_ij weight_ij v_j.
  *
- *   q, k, v, out  [tokens][heads][head_width]   q and k not yet rotated; k, v [keys][..]
- *   weights       [heads][tokens][keys]         written, for the backward pass
- */
+ *   q, out   [tokens][heads][head_width]  q: not yet rotated
+ *   k, v     [keys][heads][head_width]    k: not yet rotated
+ *   weights  [heads][tokens][keys]        written, for the backward pass
+ *
+ * Sources: for u, v and r_ij, Dai et al. 2019, "Transformer-XL", section 3.3; for r_ij alone (u = v = 0), Shaw et al.
+ * 2018, equation 4; for the score, Press et al. 2022, "Train Short, Test Long". */
 void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double *k, const double *v, double *weights,
                    double *out);
 
-/* Gradients of the fields of lh_ref_attention with the same names; functions add to them. A gradient is NULL if its
- * field is NULL; the gradient of the score may be NULL in any case. */
+/* Gradients of fields of lh_ref_attention; functions add to the gradients. A gradient is NULL if the field is NULL.
+ * `score` may always be NULL. */
 typedef struct lh_ref_pair_grad {
     double *relative, *content_bias, *position_bias, *score;
 } lh_ref_pair_grad;
@@ -144,9 +144,10 @@ void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const do
 /* Geometric attention of one sequence: every query tries the other keys outwards, i + 1, i - 1, i + 2, i - 2, ..., and
  * the weight of a key is the probability that it is the first match. */
 typedef struct lh_ref_geometric {
-    int tokens, heads, head_width, normalised; /* normalised: weights are divided by their sum */
-    const double *content_bias;                /* [heads][head_width] b */
-    const double *direction;                   /* [tokens][heads][2]: for keys to the right, to the left; NULL: 0 */
+    int tokens, heads, head_width;
+    int normalised;             /* weights are divided by their sum */
+    const double *content_bias; /* [heads][head_width] b */
+    const double *direction;    /* [tokens][heads][2]: for keys to the right, for keys to the left; NULL: 0 */
     double scale, direction_scale, offset;
     double *logits; /* [heads][query][key] written, -infinity where key = query; NULL: not requested */
 } lh_ref_geometric;
@@ -189,10 +190,10 @@ typedef enum lh_ref_stick_mistake {
     LH_REF_STICK_MISTAKES
 } lh_ref_stick_mistake;
 
-/* Stick-breaking attention of one sequence. Query i has the keys before it; with own_key also its own key. */
+/* Stick-breaking attention of one sequence. The keys of query i are the keys before i, and with own_key also key i. */
 typedef struct lh_ref_stick {
     int tokens, heads, head_width, own_key;
-    int own_value;               /* the rest of the stick is the weight of the query's own value; else it is unused */
+    int own_value;               /* the query's own value gets the rest of the stick as its weight */
     const double *cosine, *sine; /* [tokens][head_width/2] rotation of q and k before the product; NULL: no rotation */
     int rotated_heads;           /* the number of heads, from the first on, that rotate; 0: all */
     lh_ref_stick_mistake mistake;
@@ -235,9 +236,9 @@ typedef enum lh_ref_cope_mistake {
 
 /* Contextual positions. The gate of query i and key s <= i is g_is = sigmoid(q_i . k_s / sqrt(head_width)). The count
  * of key j is p = min(sum over s = j..i of g_is, rows - 1). The term of the pair is q_i . e, where e interpolates
- * linearly between the rows floor(p) and ceil(p) of the table. floor and ceil have no gradient, and neither has a count
- * that min has cut to rows - 1. Source: Golovneva et al. 2024, "Contextual Position Encoding: Learning to Count What's
- * Important"; only their code, not the paper, divides the terms. */
+ * linearly between the rows floor(p) and ceil(p) of the table. floor, ceil and counts that min has cut to rows - 1 have
+ * no gradient. Source: Golovneva et al. 2024, "Contextual Position Encoding: Learning to Count What's
+ * Important". The division of terms is only in the authors' code. */
 typedef struct lh_ref_cope {
     int tokens, heads, head_width, rows;
     bool divided;        /* terms are divided by sqrt(head_width) */
@@ -327,11 +328,11 @@ double lh_ref_alibi(lh_ref_pair pair);
 /* m (-|i - j| + (1/2 if j < i)): the sides differ by half a step. Source: Ruoss et al. 2023, official code. */
 double lh_ref_alibi_half_step(lh_ref_pair pair);
 
-/* Returns the index of a bucket, 0 to buckets - 1; the bias is a learned number of this bucket. Half of the buckets are
- * for j > i, the others for j <= i. On each side, each of the first buckets / 4 buckets is for one distance. The widths
- * of the other buckets grow by a constant factor up to max_distance; the last bucket is unbounded. Source: Raffel et
- * al. 2020, "Exploring the Limits of Transfer Learning", section 2.1 and the authors' code, with 32 buckets and
- * max_distance 128. */
+/* Returns the index of a bucket of distances, 0 to buckets - 1. Every bucket has a learned bias. The first half of the
+ * buckets is for j <= i, the second half for j > i. In each half, distances below buckets / 4 have one bucket each. The
+ * widths of the further buckets grow by a constant factor up to max_distance. The last bucket is unbounded. Source:
+ * Raffel et al. 2020, "Exploring the Limits of Transfer Learning", section 2.1 and the authors' code, with 32 buckets
+ * and max_distance 128. */
 int lh_ref_t5_bucket(lh_ref_pair pair, int buckets, int max_distance);
 
 /* -r1 log(1 + r2 |i - j|) and -r1 |i - j|^r2; r1, r2 > 0, learned per head, and r2 <= 2 in lh_ref_kerple_power.
@@ -365,7 +366,7 @@ double lh_ref_cross_entropy(int rows, int classes, const double *logits, const u
 /* One site of dropout. */
 typedef struct lh_ref_dropout {
     lh_key key;
-    uint32_t step, site; /* site: lh_site(LH_DOMAIN_DROPOUT, layer, place) */
+    uint32_t step, site; /* site: from lh_site */
     double rate;         /* share of elements dropped, 0 <= rate < 1; 0: off */
 } lh_ref_dropout;
 
@@ -384,8 +385,8 @@ void lh_ref_drop(const lh_ref_dropout *site, uint32_t example, int count, const 
  * 1958. */
 double lh_ref_normal(lh_key key, uint32_t step, uint32_t site, uint32_t example, uint32_t element);
 
-/* Returns the factor that reduces a gradient with the global L2 norm gradient_norm to the norm clip_norm; 1 if
- * gradient_norm is not greater, or if clip_norm is 0 (no clipping). Source: Pascanu et al. 2013, algorithm 1. */
+/* Returns the factor that clips a gradient: min(1, clip_norm / gradient_norm), or 1 if clip_norm is 0. gradient_norm:
+ * the global L2 norm. Source: Pascanu et al. 2013, algorithm 1. */
 double lh_ref_clip(double clip_norm, double gradient_norm);
 
 /* Adam after clipping of the gradient by its global L2 norm. */

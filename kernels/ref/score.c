@@ -22,12 +22,12 @@ double lh_ref_alibi_half_step(lh_ref_pair pair) {
 }
 
 int lh_ref_t5_bucket(lh_ref_pair pair, int buckets, int max_distance) {
-    int per_side = buckets / 2, exact = per_side / 2, n = get_distance(pair);
-    int side = pair.key > pair.query ? per_side : 0;
-    if (n < exact) return side + n;
-    double steps = log((double)n / exact) / log((double)max_distance / exact) * (per_side - exact);
+    int half = buckets / 2, exact = half / 2, distance = get_distance(pair);
+    int first = pair.key > pair.query ? half : 0;
+    if (distance < exact) return first + distance;
+    double steps = log((double)distance / exact) / log((double)max_distance / exact) * (half - exact);
     int bucket = exact + (int)floor(steps);
-    return side + (bucket < per_side ? bucket : per_side - 1);
+    return first + (bucket < half ? bucket : half - 1);
 }
 
 double lh_ref_kerple_log(lh_ref_pair pair, double r1, double r2) { return -r1 * log(1 + r2 * get_distance(pair)); }

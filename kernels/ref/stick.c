@@ -13,7 +13,7 @@ static double *allocate(size_t count) {
     return p;
 }
 
-/* Whether key j is a key of query i. */
+/* Whether query i has key j. */
 static int is_reached(const lh_ref_stick *shape, int i, int j) {
     return j < i + (shape->own_key != (shape->mistake == LH_REF_STICK_OTHER_START));
 }
@@ -24,13 +24,13 @@ static int is_passed(const lh_ref_stick *shape, int i, int s, int j) {
     return is_reached(shape, i, s) && (s > j || (s == j && shape->mistake == LH_REF_STICK_SELF_PASSED));
 }
 
-/* Whether the rest of the stick is the weight of the query's own value. */
+/* Whether value i gets the rest of the stick as its weight. */
 static int has_rest(const lh_ref_stick *shape) {
     return shape->own_value != (shape->mistake == LH_REF_STICK_OTHER_REST);
 }
 
 double lh_ref_stick_row(const lh_ref_stick *shape, int i, const double *logit, double *weight) {
-    double log_remainder = 0;
+    double log_rest = 0;
     for (int j = 0; j < shape->tokens; j++) {
         weight[j] = 0;
         if (!is_reached(shape, i, j)) continue;
@@ -38,14 +38,14 @@ double lh_ref_stick_row(const lh_ref_stick *shape, int i, const double *logit, d
         for (int s = 0; s <= i; s++)
             if (is_passed(shape, i, s, j)) sum += log_sigmoid(-logit[s]);
         weight[j] = exp(sum);
-        log_remainder += log_sigmoid(-logit[j]);
+        log_rest += log_sigmoid(-logit[j]);
     }
-    return exp(log_remainder);
+    return exp(log_rest);
 }
 
 void lh_ref_stick_row_grad(const lh_ref_stick *shape, int i, const double *logit, const double *dweight, double drest,
                            double *dlogit) {
-    double *weight = allocate((size_t)shape->tokens), remainder = lh_ref_stick_row(shape, i, logit, weight);
+    double *weight = allocate((size_t)shape->tokens), rest = lh_ref_stick_row(shape, i, logit, weight);
     for (int m = 0; m < shape->tokens; m++) {
         dlogit[m] = 0;
         if (!is_reached(shape, i, m)) continue;
@@ -54,7 +54,7 @@ void lh_ref_stick_row_grad(const lh_ref_stick *shape, int i, const double *logit
             if (j == m) dlogit[m] += dweight[j] * weight[j] * miss;
             if (is_passed(shape, i, m, j)) dlogit[m] -= dweight[j] * weight[j] * match;
         }
-        dlogit[m] -= drest * remainder * match;
+        dlogit[m] -= drest * rest * match;
     }
     free(weight);
 }
@@ -85,10 +85,10 @@ void lh_ref_stick_attend(const lh_ref_stick *shape, const double *q, const doubl
         for (int i = 0; i < T; i++) {
             double *logit = logits + ((size_t)h * T + i) * T, *row = weights + ((size_t)h * T + i) * T;
             compute_logits(shape, rotated_q, rotated_k, h, i, logit);
-            double remainder = lh_ref_stick_row(shape, i, logit, row);
+            double rest = lh_ref_stick_row(shape, i, logit, row);
             for (int d = h * D; d < (h + 1) * D; d++) {
                 for (int j = 0; j < T; j++) out[i * C + d] += row[j] * v[j * C + d];
-                if (has_rest(shape)) out[i * C + d] += remainder * v[i * C + d];
+                if (has_rest(shape)) out[i * C + d] += rest * v[i * C + d];
             }
         }
     }
@@ -96,14 +96,14 @@ void lh_ref_stick_attend(const lh_ref_stick *shape, const double *q, const doubl
     free(rotated_k);
 }
 
-/* Adds the gradients of query i of head h. q, k: rotated; dq, dk: gradients of the rotated query and key. */
+/* Adds the gradients from query i of head h. q, k: rotated; dq, dk: gradients of the rotated vectors. */
 static void add_query_grad(const lh_ref_stick *shape, const double *q, const double *k, const double *v, int h, int i,
                            const double *dout, double *dq, double *dk, double *dv) {
     int T = shape->tokens, D = shape->head_width, C = shape->heads * D, query = i * C + h * D;
     double *logit = allocate((size_t)T), *weight = allocate((size_t)T);
     double *dweight = allocate((size_t)T), *dlogit = allocate((size_t)T);
     compute_logits(shape, q, k, h, i, logit);
-    double remainder = lh_ref_stick_row(shape, i, logit, weight);
+    double rest = lh_ref_stick_row(shape, i, logit, weight);
     for (int j = 0; j < T; j++) dweight[j] = dot(D, dout + query, v + j * C + h * D);
     lh_ref_stick_row_grad(shape, i, logit, dweight, has_rest(shape) ? dweight[i] : 0, dlogit);
     for (int d = 0; d < D; d++) {
@@ -113,7 +113,7 @@ static void add_query_grad(const lh_ref_stick *shape, const double *q, const dou
             dk[key] += dlogit[j] * q[query + d] / sqrt(D);
             dv[key] += weight[j] * dout[query + d];
         }
-        if (has_rest(shape)) dv[query + d] += remainder * dout[query + d];
+        if (has_rest(shape)) dv[query + d] += rest * dout[query + d];
     }
     free(logit);
     free(weight);

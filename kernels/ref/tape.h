@@ -41,7 +41,7 @@ typedef struct tape_entry {
     const lh_ref_operation *op;
     node **values;          /* values of the operation's scope in this repetition */
     lh_ref_tensor *tensors; /* tensors of the scope in this repetition */
-    int layer;              /* index of the repetition among the repetitions of all blocks; 0 for the network */
+    int layer;              /* number of earlier repetitions of blocks; 0 for the network */
     int repetition;         /* index of the repetition of the block */
     uint32_t dropout_layer; /* `layer` of lh_site for dropout in training */
     attention_values attention;
@@ -51,10 +51,12 @@ typedef struct tape_entry {
 typedef struct run {
     lh_ref_model *model;
     const lh_ref_batch *batch;
-    int sequence, layers; /* sequence: index in the batch; layers: repetitions of blocks so far */
+    int sequence; /* index in the batch */
+    int layers;   /* number of repetitions of blocks so far */
     tape_entry *tape;
-    int length, capacity; /* entries of the tape: used, allocated */
-    node **nodes;         /* all nodes, for freeing */
+    int length;   /* number of entries of the tape */
+    int capacity; /* number of allocated entries */
+    node **nodes; /* all nodes, for freeing */
     int node_count, node_capacity;
     node ***frames; /* all lists of scopes' values, for freeing */
     int frame_count;

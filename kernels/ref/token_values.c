@@ -45,7 +45,7 @@ static double get_product(const lh_ref_grape *shape, const double *row, const do
     return get_scale(shape) * dot(shape->head_width, row, vector) / find_divisor(shape, vector);
 }
 
-/* Adds the gradients of a row and of a vector from the gradient of their product. */
+/* Adds to drow and dvector. dproduct: gradient of get_product. */
 static void add_product_grad(const lh_ref_grape *shape, double dproduct, const double *row, const double *vector,
                              double *drow, double *dvector) {
     double divisor = find_divisor(shape, vector), scale = get_scale(shape) * dproduct / divisor;
@@ -60,9 +60,10 @@ static void add_product_grad(const lh_ref_grape *shape, double dproduct, const d
 /* A pair of query i and key j of head h. The term of the pair is -distance * weight * gates. */
 typedef struct pair {
     int h, i, j;
-    int query, key;         /* the query gate is computed from the row at q + query, the key gate from k + key */
-    double distance, gates; /* gates: the sum of the two gates */
-    double weight;          /* slope * softplus(strength) */
+    int query, key; /* first elements of the gates' rows in q and in k */
+    double distance;
+    double gates;  /* sum of the two gates */
+    double weight; /* slope * softplus(strength) */
     double query_product, key_product;
 } pair;
 
