@@ -407,6 +407,8 @@ function TestWrap.test_code_is_broken_in_its_outermost_brackets()
     { "1: int " .. LONG .. " = a * (b + c) * d +", "1:         e * " .. LONG .. ";" })
   check_wrapped({ "s->" .. LONG .. " = take(a * " .. LONG .. ");" },
     { "1: s->" .. LONG .. " =", "1:         take(a * " .. LONG .. ");" })
+  check_wrapped({ '    {"' .. LONG .. '", {1, 2}, "' .. LONG .. '"},', "    {1, 2}," },
+    { '1:     {"' .. LONG .. '", {1, 2},', '1:             "' .. LONG .. '"},', "2:     {1, 2}," })
 end
 
 function TestWrap.test_the_rest_of_a_line_is_joined_with_its_continuation()
@@ -434,14 +436,13 @@ function TestWrap.test_a_long_comment_moves_words_to_the_next_line()
     { "1: /* a " .. LONG .. " " .. ("y"):rep(52), "1:  * zzz", "2:  *", "3:  * Next. */" })
 end
 
-function TestWrap.test_rows_directives_paths_of_the_banner_and_other_languages_are_not_wrapped()
-  local row = '    {"' .. LONG .. '", "' .. LONG .. '"},'
+function TestWrap.test_directives_paths_of_the_banner_and_other_languages_are_not_wrapped()
   local directive = "#define A(x) f(x, " .. LONG .. ", " .. LONG .. ")"
   local text = render_text({ ["t.tpl"] = "f(" .. LONG .. ", " .. LONG .. ");\n" })
   lu.assertEquals(text, "f(" .. LONG .. ", " .. LONG .. ");\n")
   lu.assertEquals((render.render("t.c.tpl", PLAN, function()
-    return row .. "\n" .. directive .. "\n"
-  end)), row .. "\n" .. directive .. "\n")
+    return directive .. "\n"
+  end)), directive .. "\n")
   local path = ("d/"):rep(60)
   local banner = "/* Run\n * ./longhand gen " .. path .. "\n *\n * spec      " .. path .. "\n */\n"
   lu.assertEquals((render.render("t.c.tpl", PLAN, function() return banner end)), banner)

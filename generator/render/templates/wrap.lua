@@ -5,8 +5,7 @@
 -- cannot be broken. A comment after code moves above the code. The statement after the head of a loop or condition
 -- moves to the next line, and so does the body of a function on one line. Other code is broken in the outermost
 -- brackets, after a comma or an operator, with CONTINUED blanks before the rest. The excess of a line of a comment
--- moves to the next line. Rows of tables, directives, and the lines of a file's banner with its command and its spec
--- are not changed.
+-- moves to the next line. Directives are not changed, nor the lines of a file's banner with its command and its spec.
 
 local append = require("base.lists").append
 
@@ -97,7 +96,7 @@ end
 
 break_line = function(line)
   local indent, code = line:match("^(%s*)(.*)$")
-  if #line <= M.COLUMNS or code:find("^#") or code:find("^{.*},$") then
+  if #line <= M.COLUMNS or code:find("^#") then
     return { line }
   end
   local statement, comment = code:match("^(.-) (/%*.*%*/)$")
