@@ -425,6 +425,8 @@ function TestWrap.test_heads_bodies_and_comments_have_lines_of_their_own()
     { "1: static int f(int " .. LONG .. ") {", "1:     return g(" .. LONG .. ");", "1: }" })
   check_wrapped({ "    int " .. LONG .. "; /* about " .. LONG .. " */" },
     { "1:     /* about " .. LONG .. " */", "1:     int " .. LONG .. ";" })
+  check_wrapped({ "#define " .. LONG .. " 1 /* about " .. LONG .. " */" },
+    { "1: /* about " .. LONG .. " */", "1: #define " .. LONG .. " 1" })
 end
 
 function TestWrap.test_a_long_comment_moves_words_to_the_next_line()

@@ -96,12 +96,15 @@ end
 
 break_line = function(line)
   local indent, code = line:match("^(%s*)(.*)$")
-  if #line <= M.COLUMNS or code:find("^#") then
+  local statement, comment = code:match("^(.-) (/%*.*%*/)$")
+  if #line <= M.COLUMNS then
+    return { line }
+  elseif comment then
+    return append({ indent .. comment }, break_line(indent .. statement))
+  elseif code:find("^#") then
     return { line }
   end
-  local statement, comment = code:match("^(.-) (/%*.*%*/)$")
-  return comment and append({ indent .. comment }, break_line(indent .. statement))
-    or break_head(indent, code) or unfold(indent, code) or break_code(line, indent)
+  return break_head(indent, code) or unfold(indent, code) or break_code(line, indent)
 end
 
 local function ends_comment(line)
