@@ -82,12 +82,15 @@ static node **make_frame(run *r, const lh_ref_scope *scope, node **outside, node
 /* Calls the observer for a repetition of a block. first_entry: index of the repetition's first tape entry. */
 static void call_observer(const run *r, int layer, const node *input, const node *output, int first_entry) {
     lh_ref_layer_values values = {.input = input->x, .output = output->x};
-    /* backwards: the last assignment to `attention` is from the first attention */
-    for (int i = r->length - 1; i >= first_entry; i--) {
+    for (int i = first_entry; i < r->length; i++) {
+        const attention_values *stored = &r->tape[i].attention;
         if (r->tape[i].op->kind != LH_REF_ATTENTION) continue;
-        values.cross = values.attention;
-        values.scores = r->tape[i].attention.logits;
-        values.attention = r->tape[i].attention.weights;
+        if (!values.attention) {
+            values.scores = stored->logits;
+            values.attention = stored->weights;
+        } else if (!values.cross) {
+            values.cross = stored->weights;
+        }
     }
     r->batch->observer->observe(r->batch->observer->context, r->sequence, layer, &values);
 }

@@ -34,7 +34,7 @@ typedef enum lh_ref_kind {
 
 typedef enum lh_ref_additive { LH_REF_NONE, LH_REF_SINUSOID, LH_REF_LEARNED } lh_ref_additive;
 
-/* The kind of a recurrence, which determines the computation of a step from its input x and the state h before it:
+/* Kinds of recurrence. A step computes the new state from an input x and the old state h:
  *   RNN        h = relu(W x + b + U h + b')
  *   LSTM       i, g, f, o = W x + b + U h; c = sigmoid(f + 1) c + sigmoid(i) tanh(g); h = sigmoid(o) tanh(c)
  *   STACK_RNN  h = relu(W x + b + U h + b' + R m), m the first cell of a memory
@@ -58,7 +58,7 @@ typedef enum lh_ref_relative {
 /* Indices in lh_ref_operation.tensor, by kind of operation. */
 enum { LH_REF_PARTS = 3 };                              /* largest number of parts of a product */
 enum { LH_REF_TENSORS = 13 };                           /* largest number of tensors of an operation */
-enum { LH_REF_WEIGHT = 0, LH_REF_BIAS = LH_REF_PARTS }; /* classify; product: + index of the part */
+enum { LH_REF_WEIGHT = 0, LH_REF_BIAS = LH_REF_PARTS }; /* classify, product; for part i of a product + i */
 enum { LH_REF_SCALE, LH_REF_OFFSET };                   /* norm */
 enum { LH_REF_TABLE, LH_REF_POSITIONS, LH_REF_SHIFT };  /* embed, place; shift: a vector added to every token's row */
 enum {                                                  /* recur */
@@ -104,8 +104,8 @@ typedef struct lh_ref_operation {
     lh_ref_additive additive;
     bool interleaved;  /* sinusoids: sines in even channels, cosines in odd channels; else in halves */
     int period;        /* sinusoids: positions are taken modulo this number; 0: unchanged */
-    int grid;          /* sinusoids: tokens in a row of a grid; 0: no grid. The first half of the channels encodes the
-                        * column, the second half the row */
+    int grid;          /* sinusoids: tokens in a row of a grid; 0: no grid. First half of the channels: column;
+                        * second half: row */
     double rate;       /* dropout rate; 0: no dropout */
     int dropout_site;  /* index of the operation's dropout site in the scope */
     int family, block; /* indices in lh_ref_network.families and .scopes */
@@ -131,7 +131,7 @@ typedef struct lh_ref_scope {
     int dropout_layer;    /* `layer` of lh_site for dropout in training, in the first repetition */
 } lh_ref_scope;
 
-/* A line consists of the pairs of query i and key j, of S keys, for which this number is equal to `number`:
+/* A line: all pairs of query i and key j (of S keys) that have this `number`:
  *   direction 1                                j - i
  *   direction -1                               (S - 1) - (i + j)
  *   direction 0                                j
@@ -152,7 +152,7 @@ typedef struct lh_ref_family {
     lh_ref_relative relative;
     int clip, farthest; /* Shaw: distances -clip .. farthest have rows of the table */
     bool divided;       /* lh_ref_cope.divided */
-    lh_ref_cope_mistake mistake;
+    lh_ref_cope_mistake cope_mistake;
     bool has_score; /* the batch's score is added to the logits */
     int gate_sign;  /* `sign` of lh_ref_forget; 0: no gates. With -1 (CABLE), products are not divided */
     bool has_grape; /* terms of additive GRAPE (lh_ref_grape) are added to the logits */
@@ -166,7 +166,7 @@ typedef struct lh_ref_family {
     bool own_key, own_value; /* fields of lh_ref_stick */
     lh_ref_stick_mistake stick_mistake;
     int left, right;          /* number of visible keys before and after the query, -1: all */
-    int stride;               /* query i sees, of S keys, S - stride * (i + 1) to S - 1 - stride * i; 0: all keys */
+    int stride;               /* of S keys, query i sees S - stride * (i + 1) to S - 1 - stride * i; 0: all */
     int width;                /* with a stride: further visible keys on either side */
     bool left_only;           /* the further visible keys are only on the left side */
     const lh_ref_line *lines; /* a query sees the keys on lines */

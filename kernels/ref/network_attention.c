@@ -153,7 +153,7 @@ static lh_ref_cope describe_cope(const run *r, const tape_entry *entry) {
                          .rows = get_tensor(entry, LH_REF_RELATIVE)->rows,
                          .divided = family->divided,
                          .table = get_parameter(entry, LH_REF_RELATIVE),
-                         .mistake = family->mistake};
+                         .mistake = family->cope_mistake};
 }
 
 static lh_ref_grape describe_grape(const run *r, const tape_entry *entry) {
@@ -314,29 +314,29 @@ void lh_ref_attention_forward(run *r, tape_entry *entry) {
     values->weights = allocate_doubles(pairs);
     values->logits = allocate_doubles(pairs);
     if (family->is_geometric) {
-        lh_ref_geometric shape = describe_geometric(r, entry);
-        lh_ref_geometric_attend(&shape, values->q, values->k, values->v, values->weights, out->x);
+        lh_ref_geometric settings = describe_geometric(r, entry);
+        lh_ref_geometric_attend(&settings, values->q, values->k, values->v, values->weights, out->x);
         return;
     }
     if (family->rotated_heads > 0) make_rotation(r, entry);
     if (family->breaks_stick) {
-        lh_ref_stick shape = describe_stick(r, entry);
-        lh_ref_stick_attend(&shape, values->q, values->k, values->v, values->logits, values->weights, out->x);
+        lh_ref_stick settings = describe_stick(r, entry);
+        lh_ref_stick_attend(&settings, values->q, values->k, values->v, values->logits, values->weights, out->x);
         return;
     }
     if (family->relative == LH_REF_TRANSFORMER_XL || family->relative == LH_REF_SHAW) make_relative(r, entry);
     make_score(r, entry);
     make_keep(r, entry, pairs);
-    lh_ref_attention shape = describe_softmax(r, entry);
-    lh_ref_attend(&shape, values->q, values->k, values->v, values->weights, out->x);
+    lh_ref_attention settings = describe_softmax(r, entry);
+    lh_ref_attend(&settings, values->q, values->k, values->v, values->weights, out->x);
 }
 
 static void compute_geometric_grad(run *r, tape_entry *entry, double *dq, double *dk, double *dv) {
     const attention_values *values = &entry->attention;
-    lh_ref_geometric shape = describe_geometric(r, entry);
+    lh_ref_geometric settings = describe_geometric(r, entry);
     lh_ref_geometric_grad grad = {.content_bias = get_gradient(entry, LH_REF_CONTENT_BIAS),
                                   .direction = get_input(entry, 2) ? get_input(entry, 2)->d : NULL};
-    lh_ref_geometric_attend_grad(&shape, values->q, values->k, values->v, get_output(entry)->d, dq, dk, dv, &grad);
+    lh_ref_geometric_attend_grad(&settings, values->q, values->k, values->v, get_output(entry)->d, dq, dk, dv, &grad);
     *get_gradient(entry, LH_REF_LOGIT_SCALE) += grad.scale;
     *get_gradient(entry, LH_REF_LOGIT_OFFSET) += grad.offset;
     if (grad.direction) *get_gradient(entry, LH_REF_DIRECTION_SCALE) += grad.direction_scale;
@@ -344,20 +344,20 @@ static void compute_geometric_grad(run *r, tape_entry *entry, double *dq, double
 
 static void compute_softmax_grad(run *r, tape_entry *entry, double *dq, double *dk, double *dv) {
     const attention_values *values = &entry->attention;
-    lh_ref_attention shape = describe_softmax(r, entry);
-    size_t pairs = (size_t)shape.tokens * (size_t)shape.keys;
+    lh_ref_attention settings = describe_softmax(r, entry);
+    size_t pairs = (size_t)settings.tokens * (size_t)settings.keys;
     const lh_ref_family *family = get_family(r, entry);
-    double *dscore = has_terms(family) ? allocate_doubles((size_t)shape.heads * pairs) : NULL;
+    double *dscore = has_terms(family) ? allocate_doubles((size_t)settings.heads * pairs) : NULL;
     lh_ref_pair_grad grad = {.relative =
-                                 shape.relative ? allocate_doubles(pairs * (size_t)get_output(entry)->width) : NULL,
+                                 settings.relative ? allocate_doubles(pairs * (size_t)get_output(entry)->width) : NULL,
                              .content_bias = get_gradient(entry, LH_REF_CONTENT_BIAS),
                              .position_bias = get_gradient(entry, LH_REF_POSITION_BIAS),
                              .score = family->has_score ? r->batch->score_gradient : dscore};
-    lh_ref_attend_grad(&shape, values->q, values->k, values->v, values->weights, get_output(entry)->d, dq, dk, dv,
+    lh_ref_attend_grad(&settings, values->q, values->k, values->v, values->weights, get_output(entry)->d, dq, dk, dv,
                        &grad);
-    if (shape.relative) add_relative_grad(r, entry, grad.relative);
+    if (settings.relative) add_relative_grad(r, entry, grad.relative);
     if (family->gate_sign != 0)
-        lh_ref_forget_grad(shape.tokens, shape.heads, family->gate_sign, get_input(entry, 2)->x, dscore,
+        lh_ref_forget_grad(settings.tokens, settings.heads, family->gate_sign, get_input(entry, 2)->x, dscore,
                            get_input(entry, 2)->d);
     if (family->relative == LH_REF_COPE) {
         lh_ref_cope cope = describe_cope(r, entry);

@@ -127,7 +127,7 @@ typedef struct lh_ref_attention {
  *
  * Sources: for u, v and r_ij, Dai et al. 2019, "Transformer-XL", section 3.3; for r_ij alone (u = v = 0), Shaw et al.
  * 2018, equation 4; for the score, Press et al. 2022, "Train Short, Test Long". */
-void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double *k, const double *v, double *weights,
+void lh_ref_attend(const lh_ref_attention *settings, const double *q, const double *k, const double *v, double *weights,
                    double *out);
 
 /* Gradients of fields of lh_ref_attention; functions add to the gradients. A gradient is NULL if the field is NULL.
@@ -137,7 +137,7 @@ typedef struct lh_ref_pair_grad {
 } lh_ref_pair_grad;
 
 /* Writes dq, dk, dv from dout and adds to the gradients in dpair; q, k, v, weights: see the forward pass. */
-void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const double *k, const double *v,
+void lh_ref_attend_grad(const lh_ref_attention *settings, const double *q, const double *k, const double *v,
                         const double *weights, const double *dout, double *dq, double *dk, double *dv,
                         const lh_ref_pair_grad *dpair);
 
@@ -167,7 +167,7 @@ void lh_ref_geometric_row_grad(int tokens, int query, const double *logit, const
  * of weight_ij v_j. If normalised, the weights are divided by their sum; a sum below LH_REF_LEAST_TOTAL is
  * replaced by LH_REF_LEAST_TOTAL, as the authors' code does. weights [heads][tokens][tokens]: written, after the
  * division; q, k, v, out: see lh_ref_attend, without rotation. */
-void lh_ref_geometric_attend(const lh_ref_geometric *shape, const double *q, const double *k, const double *v,
+void lh_ref_geometric_attend(const lh_ref_geometric *settings, const double *q, const double *k, const double *v,
                              double *weights, double *out);
 
 /* Gradients of the parameters and of direction; functions add to them. */
@@ -177,7 +177,7 @@ typedef struct lh_ref_geometric_grad {
 } lh_ref_geometric_grad;
 
 /* Writes dq, dk, dv from dout, and adds to the gradients in grad. */
-void lh_ref_geometric_attend_grad(const lh_ref_geometric *shape, const double *q, const double *k, const double *v,
+void lh_ref_geometric_attend_grad(const lh_ref_geometric *settings, const double *q, const double *k, const double *v,
                                   const double *dout, double *dq, double *dk, double *dv, lh_ref_geometric_grad *grad);
 
 /* Deliberate mistakes in stick-breaking attention. A test sets one in lh_ref_stick; its comparison must then fail. */
@@ -203,18 +203,18 @@ typedef struct lh_ref_stick {
  * the query; rest = the product of 1 - P_s over all its keys; P = sigmoid(logit). lh_ref_stick_row writes the weights
  * [tokens] and returns the rest, computed from sums of logarithms; row_grad writes dlogit [tokens].
  * Source: Tan et al. 2024, "Stick-breaking Attention". */
-double lh_ref_stick_row(const lh_ref_stick *shape, int query, const double *logit, double *weight);
-void lh_ref_stick_row_grad(const lh_ref_stick *shape, int query, const double *logit, const double *dweight,
+double lh_ref_stick_row(const lh_ref_stick *settings, int query, const double *logit, double *weight);
+void lh_ref_stick_row_grad(const lh_ref_stick *settings, int query, const double *logit, const double *dweight,
                            double drest, double *dlogit);
 
 /* logit_ij = q_i . k_j / sqrt(head_width), written to logits [heads][query][key], -infinity if j is no key of i. out_i
  * is the sum over j of weight_ij v_j; if own_value, rest_i v_i is added. weights [heads][tokens][tokens]: written; q,
  * k, v, out: see lh_ref_attend. */
-void lh_ref_stick_attend(const lh_ref_stick *shape, const double *q, const double *k, const double *v, double *logits,
-                         double *weights, double *out);
+void lh_ref_stick_attend(const lh_ref_stick *settings, const double *q, const double *k, const double *v,
+                         double *logits, double *weights, double *out);
 
 /* Writes dq, dk, dv from dout. */
-void lh_ref_stick_attend_grad(const lh_ref_stick *shape, const double *q, const double *k, const double *v,
+void lh_ref_stick_attend_grad(const lh_ref_stick *settings, const double *q, const double *k, const double *v,
                               const double *dout, double *dq, double *dk, double *dv);
 
 /* Adds to score [heads][query][key], for each query i and key j, the sum of log(sigmoid(sign * gate_s)) over tokens s
@@ -248,8 +248,8 @@ typedef struct lh_ref_cope {
 
 /* Adds the terms to score [heads][query][key], for keys up to the query; q, k: see lh_ref_attend. The gradients are
  * added to dq, dk and dtable. */
-void lh_ref_cope_terms(const lh_ref_cope *shape, const double *q, const double *k, double *score);
-void lh_ref_cope_grad(const lh_ref_cope *shape, const double *q, const double *k, const double *dscore, double *dq,
+void lh_ref_cope_terms(const lh_ref_cope *settings, const double *q, const double *k, double *score);
+void lh_ref_cope_grad(const lh_ref_cope *settings, const double *q, const double *k, const double *dscore, double *dq,
                       double *dk, double *dtable);
 
 /* Deliberate mistakes in additive GRAPE. A test sets one in lh_ref_grape; its comparison must then fail. */
@@ -281,8 +281,8 @@ typedef struct lh_ref_grape_grad {
 } lh_ref_grape_grad;
 
 /* Adds the terms to score [heads][query][key]; q, k: see lh_ref_attend. */
-void lh_ref_grape_terms(const lh_ref_grape *shape, const double *q, const double *k, double *score);
-void lh_ref_grape_terms_grad(const lh_ref_grape *shape, const double *q, const double *k, const double *dscore,
+void lh_ref_grape_terms(const lh_ref_grape *settings, const double *q, const double *k, double *score);
+void lh_ref_grape_terms_grad(const lh_ref_grape *settings, const double *q, const double *k, const double *dscore,
                              const lh_ref_grape_grad *grad);
 
 /* Deliberate mistakes in sums over keys. A test sets one in lh_ref_row_sums; its comparison must then fail. */
@@ -306,8 +306,8 @@ typedef struct lh_ref_row_sums {
 
 /* Adds the terms to score [heads][query][key]; q, k: see lh_ref_attend. Gradients are added to dq, dk, dsharpness and
  * dslope. */
-void lh_ref_row_sum_terms(const lh_ref_row_sums *shape, const double *q, const double *k, double *score);
-void lh_ref_row_sum_grad(const lh_ref_row_sums *shape, const double *q, const double *k, const double *dscore,
+void lh_ref_row_sum_terms(const lh_ref_row_sums *settings, const double *q, const double *k, double *score);
+void lh_ref_row_sum_grad(const lh_ref_row_sums *settings, const double *q, const double *k, const double *dscore,
                          double *dq, double *dk, double *dsharpness, double *dslope);
 
 /* One entry of the attention matrix of one head. The functions below that have this argument return a bias, which

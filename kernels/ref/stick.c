@@ -1,5 +1,4 @@
-/* Reference stick-breaking attention of one sequence, computed directly from the formulas; see ref.h. shape->mistake
- * selects a deliberate mistake, which tests must notice. */
+/* Reference stick-breaking attention of one sequence, computed directly from the formulas; see ref.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,81 +13,82 @@ static double *allocate(size_t count) {
 }
 
 /* Whether query i has key j. */
-static int is_reached(const lh_ref_stick *shape, int i, int j) {
-    return j < i + (shape->own_key != (shape->mistake == LH_REF_STICK_OTHER_START));
+static int is_reached(const lh_ref_stick *settings, int i, int j) {
+    return j < i + (settings->own_key != (settings->mistake == LH_REF_STICK_OTHER_START));
 }
 
 /* Whether the weight of key j has the factor 1 - P_s. */
-static int is_passed(const lh_ref_stick *shape, int i, int s, int j) {
-    if (shape->mistake == LH_REF_STICK_FARTHEST_FIRST) return s < j;
-    return is_reached(shape, i, s) && (s > j || (s == j && shape->mistake == LH_REF_STICK_SELF_PASSED));
+static int is_passed(const lh_ref_stick *settings, int i, int s, int j) {
+    if (settings->mistake == LH_REF_STICK_FARTHEST_FIRST) return s < j;
+    return is_reached(settings, i, s) && (s > j || (s == j && settings->mistake == LH_REF_STICK_SELF_PASSED));
 }
 
 /* Whether value i gets the rest of the stick as its weight. */
-static int has_rest(const lh_ref_stick *shape) {
-    return shape->own_value != (shape->mistake == LH_REF_STICK_OTHER_REST);
+static int has_rest(const lh_ref_stick *settings) {
+    return settings->own_value != (settings->mistake == LH_REF_STICK_OTHER_REST);
 }
 
-double lh_ref_stick_row(const lh_ref_stick *shape, int i, const double *logit, double *weight) {
+double lh_ref_stick_row(const lh_ref_stick *settings, int i, const double *logit, double *weight) {
     double log_rest = 0;
-    for (int j = 0; j < shape->tokens; j++) {
+    for (int j = 0; j < settings->tokens; j++) {
         weight[j] = 0;
-        if (!is_reached(shape, i, j)) continue;
+        if (!is_reached(settings, i, j)) continue;
         double sum = log_sigmoid(logit[j]);
         for (int s = 0; s <= i; s++)
-            if (is_passed(shape, i, s, j)) sum += log_sigmoid(-logit[s]);
+            if (is_passed(settings, i, s, j)) sum += log_sigmoid(-logit[s]);
         weight[j] = exp(sum);
         log_rest += log_sigmoid(-logit[j]);
     }
     return exp(log_rest);
 }
 
-void lh_ref_stick_row_grad(const lh_ref_stick *shape, int i, const double *logit, const double *dweight, double drest,
-                           double *dlogit) {
-    double *weight = allocate((size_t)shape->tokens), rest = lh_ref_stick_row(shape, i, logit, weight);
-    for (int m = 0; m < shape->tokens; m++) {
+void lh_ref_stick_row_grad(const lh_ref_stick *settings, int i, const double *logit, const double *dweight,
+                           double drest, double *dlogit) {
+    double *weight = allocate((size_t)settings->tokens), rest = lh_ref_stick_row(settings, i, logit, weight);
+    for (int m = 0; m < settings->tokens; m++) {
         dlogit[m] = 0;
-        if (!is_reached(shape, i, m)) continue;
+        if (!is_reached(settings, i, m)) continue;
         double match = exp(log_sigmoid(logit[m])), miss = exp(log_sigmoid(-logit[m]));
-        for (int j = 0; j < shape->tokens; j++) {
+        for (int j = 0; j < settings->tokens; j++) {
             if (j == m) dlogit[m] += dweight[j] * weight[j] * miss;
-            if (is_passed(shape, i, m, j)) dlogit[m] -= dweight[j] * weight[j] * match;
+            if (is_passed(settings, i, m, j)) dlogit[m] -= dweight[j] * weight[j] * match;
         }
         dlogit[m] -= drest * rest * match;
     }
     free(weight);
 }
 
-/* Returns a copy of x[tokens][heads][head_width], rotated if shape->cosine is not NULL; the caller frees it. */
-static double *copy_rotated(const lh_ref_stick *shape, const double *x) {
-    size_t count = (size_t)shape->tokens * shape->heads * shape->head_width;
+/* Returns a copy of x[tokens][heads][head_width], rotated if settings->cosine is not NULL; the caller frees it. */
+static double *copy_rotated(const lh_ref_stick *settings, const double *x) {
+    size_t count = (size_t)settings->tokens * settings->heads * settings->head_width;
     double *copy = allocate(count);
     memcpy(copy, x, count * sizeof *copy);
-    if (shape->cosine)
-        lh_ref_rotate(shape->tokens, shape->heads, shape->rotated_heads, shape->head_width, shape->cosine, shape->sine,
-                      copy);
+    if (settings->cosine)
+        lh_ref_rotate(settings->tokens, settings->heads, settings->rotated_heads, settings->head_width,
+                      settings->cosine, settings->sine, copy);
     return copy;
 }
 
-static void compute_logits(const lh_ref_stick *shape, const double *q, const double *k, int h, int i, double *logit) {
-    int D = shape->head_width, C = shape->heads * D;
-    for (int j = 0; j < shape->tokens; j++)
-        logit[j] = is_reached(shape, i, j) ? dot(D, q + i * C + h * D, k + j * C + h * D) / sqrt(D) : -INFINITY;
+static void compute_logits(const lh_ref_stick *settings, const double *q, const double *k, int h, int i,
+                           double *logit) {
+    int D = settings->head_width, C = settings->heads * D;
+    for (int j = 0; j < settings->tokens; j++)
+        logit[j] = is_reached(settings, i, j) ? dot(D, q + i * C + h * D, k + j * C + h * D) / sqrt(D) : -INFINITY;
 }
 
-void lh_ref_stick_attend(const lh_ref_stick *shape, const double *q, const double *k, const double *v, double *logits,
-                         double *weights, double *out) {
-    int T = shape->tokens, D = shape->head_width, C = shape->heads * D;
-    double *rotated_q = copy_rotated(shape, q), *rotated_k = copy_rotated(shape, k);
+void lh_ref_stick_attend(const lh_ref_stick *settings, const double *q, const double *k, const double *v,
+                         double *logits, double *weights, double *out) {
+    int T = settings->tokens, D = settings->head_width, C = settings->heads * D;
+    double *rotated_q = copy_rotated(settings, q), *rotated_k = copy_rotated(settings, k);
     memset(out, 0, (size_t)T * C * sizeof *out);
-    for (int h = 0; h < shape->heads; h++) {
+    for (int h = 0; h < settings->heads; h++) {
         for (int i = 0; i < T; i++) {
             double *logit = logits + ((size_t)h * T + i) * T, *row = weights + ((size_t)h * T + i) * T;
-            compute_logits(shape, rotated_q, rotated_k, h, i, logit);
-            double rest = lh_ref_stick_row(shape, i, logit, row);
+            compute_logits(settings, rotated_q, rotated_k, h, i, logit);
+            double rest = lh_ref_stick_row(settings, i, logit, row);
             for (int d = h * D; d < (h + 1) * D; d++) {
                 for (int j = 0; j < T; j++) out[i * C + d] += row[j] * v[j * C + d];
-                if (has_rest(shape)) out[i * C + d] += rest * v[i * C + d];
+                if (has_rest(settings)) out[i * C + d] += rest * v[i * C + d];
             }
         }
     }
@@ -97,15 +97,15 @@ void lh_ref_stick_attend(const lh_ref_stick *shape, const double *q, const doubl
 }
 
 /* Adds the gradients from query i of head h. q, k: rotated; dq, dk: gradients of the rotated vectors. */
-static void add_query_grad(const lh_ref_stick *shape, const double *q, const double *k, const double *v, int h, int i,
-                           const double *dout, double *dq, double *dk, double *dv) {
-    int T = shape->tokens, D = shape->head_width, C = shape->heads * D, query = i * C + h * D;
+static void add_query_grad(const lh_ref_stick *settings, const double *q, const double *k, const double *v, int h,
+                           int i, const double *dout, double *dq, double *dk, double *dv) {
+    int T = settings->tokens, D = settings->head_width, C = settings->heads * D, query = i * C + h * D;
     double *logit = allocate((size_t)T), *weight = allocate((size_t)T);
     double *dweight = allocate((size_t)T), *dlogit = allocate((size_t)T);
-    compute_logits(shape, q, k, h, i, logit);
-    double rest = lh_ref_stick_row(shape, i, logit, weight);
+    compute_logits(settings, q, k, h, i, logit);
+    double rest = lh_ref_stick_row(settings, i, logit, weight);
     for (int j = 0; j < T; j++) dweight[j] = dot(D, dout + query, v + j * C + h * D);
-    lh_ref_stick_row_grad(shape, i, logit, dweight, has_rest(shape) ? dweight[i] : 0, dlogit);
+    lh_ref_stick_row_grad(settings, i, logit, dweight, has_rest(settings) ? dweight[i] : 0, dlogit);
     for (int d = 0; d < D; d++) {
         for (int j = 0; j < T; j++) {
             int key = j * C + h * D + d;
@@ -113,7 +113,7 @@ static void add_query_grad(const lh_ref_stick *shape, const double *q, const dou
             dk[key] += dlogit[j] * q[query + d] / sqrt(D);
             dv[key] += weight[j] * dout[query + d];
         }
-        if (has_rest(shape)) dv[query + d] += rest * dout[query + d];
+        if (has_rest(settings)) dv[query + d] += rest * dout[query + d];
     }
     free(logit);
     free(weight);
@@ -121,19 +121,19 @@ static void add_query_grad(const lh_ref_stick *shape, const double *q, const dou
     free(dlogit);
 }
 
-void lh_ref_stick_attend_grad(const lh_ref_stick *shape, const double *q, const double *k, const double *v,
+void lh_ref_stick_attend_grad(const lh_ref_stick *settings, const double *q, const double *k, const double *v,
                               const double *dout, double *dq, double *dk, double *dv) {
-    int T = shape->tokens, D = shape->head_width;
-    size_t count = (size_t)T * shape->heads * D;
-    double *rotated_q = copy_rotated(shape, q), *rotated_k = copy_rotated(shape, k);
+    int T = settings->tokens, D = settings->head_width;
+    size_t count = (size_t)T * settings->heads * D;
+    double *rotated_q = copy_rotated(settings, q), *rotated_k = copy_rotated(settings, k);
     memset(dq, 0, count * sizeof *dq);
     memset(dk, 0, count * sizeof *dk);
     memset(dv, 0, count * sizeof *dv);
-    for (int h = 0; h < shape->heads; h++)
-        for (int i = 0; i < T; i++) add_query_grad(shape, rotated_q, rotated_k, v, h, i, dout, dq, dk, dv);
-    if (shape->cosine) {
-        lh_ref_unrotate(T, shape->heads, shape->rotated_heads, D, shape->cosine, shape->sine, dq);
-        lh_ref_unrotate(T, shape->heads, shape->rotated_heads, D, shape->cosine, shape->sine, dk);
+    for (int h = 0; h < settings->heads; h++)
+        for (int i = 0; i < T; i++) add_query_grad(settings, rotated_q, rotated_k, v, h, i, dout, dq, dk, dv);
+    if (settings->cosine) {
+        lh_ref_unrotate(T, settings->heads, settings->rotated_heads, D, settings->cosine, settings->sine, dq);
+        lh_ref_unrotate(T, settings->heads, settings->rotated_heads, D, settings->cosine, settings->sine, dk);
     }
     free(rotated_q);
     free(rotated_k);

@@ -74,7 +74,9 @@ static void check_mistakes(const lh_spec *spec, int mistakes, void (*set)(lh_ref
     lh_ref_model_free(second_model);
 }
 
-static void set_cope_mistake(lh_ref_family *family, int mistake) { family->mistake = (lh_ref_cope_mistake)mistake; }
+static void set_cope_mistake(lh_ref_family *family, int mistake) {
+    family->cope_mistake = (lh_ref_cope_mistake)mistake;
+}
 
 static void test_mistakes_in_counts_are_noticed(void **state) {
     check_mistakes(&longhand_spec_parity_float64_cope, LH_REF_COPE_MISTAKES, set_cope_mistake);
