@@ -327,7 +327,7 @@ static void test_forward_block_without_masks_has_the_bits_of_a_model_without_dro
 
 static void check_limits(const lh_parity_case *c, const lh_cpu_program *program) {
     const lh_ref_network *network = lh_network_get(c->spec->id);
-    if (network->family_count == 0 || !network->families->geometric) return;
+    if (network->family_count == 0 || !network->families->is_geometric) return;
     lh_ref_model *model = lh_parity_open_model(c);
     for (int i = 0; i < LH_PARITY_LIMITS; i++) {
         lh_parity_set_limit(model, i);

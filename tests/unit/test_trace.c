@@ -235,7 +235,7 @@ static void check_sequence(const lh_parity_case *c, lh_engine *engine, lh_ref_mo
     observed_trace o = {.engine = engine,
                         .to = to,
                         .tokens = T,
-                        .is_geometric = family->geometric,
+                        .is_geometric = family->is_geometric,
                         .is_normalised = family->normalised,
                         .breaks_stick = family->breaks_stick};
     lh_ref_observer observer = {check_layer, &o};
