@@ -156,7 +156,7 @@ static void run_block(run *r, const lh_ref_operation *op, const scope_repetition
     int free_times = block->loops > 1 && !block->times ? r->batch->free_passes * block->repetitions : 0;
     if (block->has_pass_losses && r->batch->backward) r->losses = loops;
     for (int i = outer->index * times; i < (outer->index + 1) * times; i++) {
-        if (i > 0 && i == free_times) input = copy_node(r, input); /* no gradient flows to earlier runs */
+        if (i > 0 && i == free_times) input = copy_node(r, input);
         int first_tensor = block->first_tensor + i % block->repetitions * block->tensor_count;
         int first_entry = r->length;
         scope_repetition repetition = {.values = make_frame(r, block, outer->values, input),
