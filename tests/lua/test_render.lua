@@ -7,10 +7,7 @@ local lu = require("luaunit")
 local render = require("render.templates.render")
 
 local PLAN = {
-  n = 4,
-  name = "cap",
-  half = 0.5,
-  flag = true,
+  n = 4, name = "cap", half = 0.5, flag = true,
   layers = { { name = "first", weight = 0.5, rope = true }, { name = "second", weight = 1, rope = false } },
 }
 
