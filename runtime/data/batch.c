@@ -132,7 +132,7 @@ static lh_status copy_example(lh_batch *batch, const lh_spec *spec, const lh_sou
     if (count == 0)
         return lh_fail(error, LH_ERR_INPUT, "%s has no example with an input of %d tokens and a target of %d",
                        set->path, corpus->sizes[n - 1].input, corpus->sizes[n - 1].output);
-    int64_t example_index = source->shape_indices != NULL ? source->shape_indices[index] : index % count;
+    int64_t example_index = source->indices_in_shape != NULL ? source->indices_in_shape[index] : index % count;
     lh_dataset_copy(set, n, example_index, example);
     batch->line_positions = lh_dataset_get_positions(set, n, example_index);
     return LH_OK;

@@ -75,14 +75,14 @@ typedef struct lh_source {
     uint32_t domain; /* LH_DOMAIN_DATA, LH_DOMAIN_EVAL or LH_DOMAIN_VALIDATION */
     /* > 0: the index of an example is taken modulo this number (--overfit); 0: all examples differ */
     uint32_t distinct_examples;
-    const uint32_t *shape_indices; /* dataset: indices, within their shape, of the examples; NULL: all in order */
-    const lh_dataset *set;         /* dataset: the set; NULL: the set that `domain` selects */
+    const uint32_t *indices_in_shape; /* dataset: the examples' indices within their shape; NULL: all in order */
+    const lh_dataset *set;            /* dataset: the set; NULL: the set that `domain` selects */
 } lh_source;
 
-/* Fills batch with examples first .. first + sequences - 1 at task length n. In a dataset without `shape_indices`, the
- * last example of shape n is followed by the first one. LH_ERR_INPUT: a user's own task violates the interface
- * (trial.h), the set has no example of shape n, an example does not determine the places of its labels
- * (lh_format.locate), or a position is out of range (lh_find_input_positions). */
+/* Fills batch with examples first .. first + sequences - 1 at task length n. In a dataset without `indices_in_shape`,
+ * the first example of shape n follows the last one. LH_ERR_INPUT: a user's own task violates the interface (trial.h),
+ * the set has no example of shape n, an example does not determine the places of its labels (lh_format.locate), or a
+ * position is out of range (lh_find_input_positions). */
 lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t first,
                         int sequences, lh_error *error);
 

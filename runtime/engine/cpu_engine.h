@@ -28,13 +28,13 @@ typedef struct lh_cpu_engine {
     lh_cpu_workspaces *workspaces;
     lh_cpu_workspace *workspace; /* workspace of the current call; NULL between calls */
 
-    lh_cpu_step job;                 /* the current step */
-    lh_batch_parts parts;            /* the step's batch, divided by length */
-    int64_t labels;                  /* label positions of the step's batch, masked positions included */
-    int *shard_starts;               /* [shards + 1] the first sequence of each shard; the last: number of sequences */
-    const uint32_t *shape_indices;   /* dataset: examples of the batch; NULL: in the order of the file */
-    atomic_int next_shard;           /* next shard that no thread has taken */
-    atomic_int turn[LH_FOLD_PIECES]; /* for each piece, the shard whose turn it is to add its gradient to the total */
+    lh_cpu_step job;                  /* the current step */
+    lh_batch_parts parts;             /* the step's batch, divided by length */
+    int64_t labels;                   /* label positions of the step's batch, masked positions included */
+    int *shard_starts;                /* [shards + 1] the first sequence of each shard; the last: number of sequences */
+    const uint32_t *indices_in_shape; /* dataset: examples of the batch; NULL: in the order of the file */
+    atomic_int next_shard;            /* next shard that no thread has taken */
+    atomic_int turn[LH_FOLD_PIECES];  /* for each piece, the shard whose turn it is to add its gradient to the total */
 
     lh_epoch epoch;               /* dataset: order of the current epoch */
     lh_cpu_forward_needs forward; /* memory needs of all reserved evaluations */

@@ -56,7 +56,7 @@ static lh_source make_source(const lh_cpu_engine *cpu) {
                         .step = cpu->job.step,
                         .domain = LH_DOMAIN_DATA,
                         .distinct_examples = (uint32_t)cpu->config.distinct_examples,
-                        .shape_indices = cpu->shape_indices};
+                        .indices_in_shape = cpu->indices_in_shape};
     if (cpu->config.distinct_examples > 0) source.step = 0;
     return source;
 }
@@ -258,7 +258,7 @@ static int choose_batch(lh_cpu_engine *cpu, uint32_t step) {
     else if (spec->corpus == NULL) lh_batch_parts_draw(&cpu->parts, spec, cpu->data_key, step);
     else {
         const lh_epoch_batch *batch = lh_epoch_find_batch(&cpu->epoch, cpu->data_key, step);
-        cpu->shape_indices = cpu->epoch.shape_indices + batch->first;
+        cpu->indices_in_shape = cpu->epoch.indices_in_shape + batch->first;
         lh_batch_parts_set(&cpu->parts, batch->n, batch->sequences);
         return batch->sequences;
     }

@@ -158,7 +158,7 @@ static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *reques
         condition.noise = result->noise;
         condition.passes = result->passes;
         condition.source.set = set;
-        condition.source.shape_indices = groups->shape_indices + i;
+        condition.source.indices_in_shape = groups->indices_in_shape + i;
         status = evaluate_batches(engine, request, rows, result, &condition, draw, (int)(i - first), sums, error);
     }
     return status;

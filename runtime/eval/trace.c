@@ -27,13 +27,13 @@ typedef struct pass {
     const lh_traces *traces;
     lh_trace_group *group;
     lh_engine *engine;
-    lh_batch batch;          /* a batch with one sequence */
-    lh_trace *buffers;       /* [sites] buffers to which the pass writes */
-    double *logits;          /* [labels][classes], if the pass gives answers */
-    uint16_t *answers;       /* [labels], for a user's own inputs */
-    int answer_count;        /* number of answers up to the end */
-    int input;               /* index of the input in the request */
-    uint32_t *shape_indices; /* the shape's examples in the order of a shuffle, or NULL */
+    lh_batch batch;             /* a batch with one sequence */
+    lh_trace *buffers;          /* [sites] buffers to which the pass writes */
+    double *logits;             /* [labels][classes], if the pass gives answers */
+    uint16_t *answers;          /* [labels], for a user's own inputs */
+    int answer_count;           /* number of answers up to the end */
+    int input;                  /* index of the input in the request */
+    uint32_t *indices_in_shape; /* the shape's examples in the order of a shuffle, or NULL */
     int draw, example;
 } pass;
 
@@ -87,11 +87,12 @@ static lh_status open_order(pass *p, lh_error *error) {
     int n = p->group->n;
     const lh_dataset *set = request->set != NULL ? request->set : &corpus->eval;
     int64_t count = lh_dataset_count_examples(set, n);
-    p->shape_indices = lh_engine_allocate((size_t)count * sizeof *p->shape_indices, "the order of examples", error);
-    if (p->shape_indices == NULL) return LH_ERR_ENVIRONMENT;
+    p->indices_in_shape =
+        lh_engine_allocate((size_t)count * sizeof *p->indices_in_shape, "the order of examples", error);
+    if (p->indices_in_shape == NULL) return LH_ERR_ENVIRONMENT;
     lh_draw_order(lh_rng_at(lh_key_of_seed(request->seed), 0, lh_get_order_word(set, n),
                             lh_site(LH_DOMAIN_EVAL, 0, LH_PLACE_ORDER)),
-                  p->shape_indices, count);
+                  p->indices_in_shape, count);
     return LH_OK;
 }
 
@@ -120,7 +121,7 @@ static void close_pass(pass *p) {
     free(p->buffers);
     free(p->logits);
     free(p->answers);
-    free(p->shape_indices);
+    free(p->indices_in_shape);
     lh_batch_close(&p->batch);
 }
 
@@ -149,7 +150,7 @@ static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
     /* As in an evaluation by length, the counter word `step` of random draws (longhand/rng.h) is the length. */
     condition.draw.step = (uint32_t)lh_get_reported_length(spec, n);
     condition.source.set = request->set;
-    condition.source.shape_indices = p->shape_indices != NULL ? p->shape_indices : p->group->shape_indices;
+    condition.source.indices_in_shape = p->indices_in_shape != NULL ? p->indices_in_shape : p->group->indices_in_shape;
     if (request->inputs == NULL) {
         *query = (lh_query){.n = n,
                             .input = p->batch.input,
@@ -345,7 +346,7 @@ lh_status lh_traces_write(const lh_traces *traces, const char *path, const lh_st
 void lh_traces_close(lh_traces *traces) {
     for (int i = 0; traces->tensors != NULL && i < traces->count; i++) free(traces->tensors[i].data);
     free(traces->tensors);
-    for (int g = 0; g < traces->group_count; g++) free(traces->groups[g].shape_indices);
+    for (int g = 0; g < traces->group_count; g++) free(traces->groups[g].indices_in_shape);
     free(traces->groups);
     free(traces->sites);
     free(traces->site_names);

@@ -89,10 +89,10 @@ typedef struct lh_trace_tensor {
 typedef struct lh_trace_group {
     int n, examples;           /* n: task length; examples: number of examples */
     int first_tensor, tensors; /* first_tensor: index in lh_traces.tensors; tensors: number */
-    uint32_t *shape_indices;   /* [examples] dataset: see lh_source; NULL: the first examples, with is_shuffled those of
-                                * the random order */
-    int64_t counted_passes;    /* finished passes, without those that only_exact leaves out */
-    char label[32];            /* first part of the tensors' names: "n41" */
+    /* [examples] dataset: see lh_source; NULL: the first examples, or with is_shuffled the first of the random order */
+    uint32_t *indices_in_shape;
+    int64_t counted_passes; /* finished passes, without those that only_exact leaves out */
+    char label[32];         /* first part of the tensors' names: "n41" */
 } lh_trace_group;
 
 typedef struct lh_traces {

@@ -95,12 +95,12 @@ static lh_status group_chosen_examples(lh_traces *traces, int input, lh_error *e
         int n = lh_dataset_find_shape(set, corpus->shapes, indices[first]);
         for (next = first; next < count && indices[next] < set->first[n];) next++;
         status = add_group(traces, n, (int)(next - first), error);
-        uint32_t *shape_indices =
-            lh_engine_allocate((size_t)(next - first) * sizeof *shape_indices, "a list of examples", error);
-        traces->groups[traces->group_count - 1].shape_indices = shape_indices;
-        if (shape_indices == NULL) status = LH_ERR_ENVIRONMENT;
-        for (int64_t i = first; shape_indices != NULL && i < next; i++)
-            shape_indices[i - first] = indices[i] - (uint32_t)set->first[n - 1];
+        uint32_t *indices_in_shape =
+            lh_engine_allocate((size_t)(next - first) * sizeof *indices_in_shape, "a list of examples", error);
+        traces->groups[traces->group_count - 1].indices_in_shape = indices_in_shape;
+        if (indices_in_shape == NULL) status = LH_ERR_ENVIRONMENT;
+        for (int64_t i = first; indices_in_shape != NULL && i < next; i++)
+            indices_in_shape[i - first] = indices[i] - (uint32_t)set->first[n - 1];
     }
     free(indices);
     return status;

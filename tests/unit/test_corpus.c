@@ -251,7 +251,7 @@ static void test_epoch_has_every_example_once_in_batches_of_one_shape(void **sta
             const lh_epoch_batch *batch = lh_epoch_find_batch(&e, lh_key_of_seed(5), epoch * BATCHES + b);
             assert_in_range(batch->sequences, 1, BATCH);
             short_batches += batch->sequences < BATCH;
-            for (int i = 0; i < batch->sequences; i++) pick_count[batch->n][e.shape_indices[batch->first + i]]++;
+            for (int i = 0; i < batch->sequences; i++) pick_count[batch->n][e.indices_in_shape[batch->first + i]]++;
         }
         assert_int_equal(short_batches, SHAPES); /* 4 + 4 + 3 */
         for (int n = 1; n <= SHAPES; n++)
@@ -265,7 +265,7 @@ static void test_epoch_has_every_example_once_in_batches_of_one_shape(void **sta
 static uint64_t digest_step(lh_epoch *e, uint64_t seed, uint32_t step) {
     const lh_epoch_batch *batch = lh_epoch_find_batch(e, lh_key_of_seed(seed), step);
     uint64_t sum = (uint64_t)batch->n;
-    for (int i = 0; i < batch->sequences; i++) sum = sum * 1000003u + e->shape_indices[batch->first + i];
+    for (int i = 0; i < batch->sequences; i++) sum = sum * 1000003u + e->indices_in_shape[batch->first + i];
     return sum;
 }
 
@@ -306,7 +306,7 @@ static void test_epoch_order_is_uniform(void **state) {
     for (uint32_t step = 0; step < 600; step++) {
         lh_epoch_find_batch(&e, lh_key_of_seed(1), step);
         for (int i = 0; i < 5; i++)
-            if (e.shape_indices[i] == 0) index_counts[i]++;
+            if (e.indices_in_shape[i] == 0) index_counts[i]++;
     }
     assert_true(lh_test_compute_chi_square(index_counts, 5) < 18.47); /* 99.9% point, 4 degrees of freedom */
     lh_epoch_close(&e);
@@ -317,19 +317,19 @@ static void test_batch_copies_the_picked_examples(void **state) {
     toy_files f;
     lh_batch batch;
     lh_error error;
-    static const uint32_t shape_indices[3] = {7, 0, 3};
+    static const uint32_t indices_in_shape[3] = {7, 0, 3};
     toy_open_files(&f, write_many(*state, 4, 11), NULL);
     lh_assert_ok(lh_corpus_bind(&f.corpus, &f.spec, &error), &error);
     lh_assert_ok(lh_batch_open(&batch, &f.spec, 4, 3, &error), &error);
-    lh_source source = {.key = lh_key_of_seed(1), .domain = LH_DOMAIN_DATA, .shape_indices = shape_indices};
+    lh_source source = {.key = lh_key_of_seed(1), .domain = LH_DOMAIN_DATA, .indices_in_shape = indices_in_shape};
     lh_assert_ok(lh_batch_fill(&batch, &f.spec, &source, 3, 0, 3, &error), &error);
     assert_int_equal(batch.shape.length[0], 4);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(batch.tokens[0][4 * i], shape_indices[i] % 5);
-        assert_int_equal(batch.tokens[0][4 * i + 1], shape_indices[i] / 5);
+        assert_int_equal(batch.tokens[0][4 * i], indices_in_shape[i] % 5);
+        assert_int_equal(batch.tokens[0][4 * i + 1], indices_in_shape[i] / 5);
         assert_int_equal(batch.labels[i], 3);
     }
-    source.shape_indices = NULL; /* examples in order; after the last, again the first */
+    source.indices_in_shape = NULL; /* examples in order; after the last, again the first */
     lh_assert_ok(lh_batch_fill(&batch, &f.spec, &source, 3, 10, 3, &error), &error);
     assert_int_equal(batch.tokens[0][0], 10 % 5);
     assert_int_equal(batch.tokens[0][4], 0);

@@ -73,10 +73,10 @@ static void test_groups_are_the_occurring_combinations(void **state) {
         assert_int_equal(g.group[i].count, expected[i][2]);
     }
     const lh_group *last = &g.group[3]; /* inputs [2] of shape 1, then [1, 2] and [0, 1] of shape 2 */
-    static const uint32_t indices[3] = {1, 3, 5}, shape_indices[3] = {1, 0, 2};
+    static const uint32_t indices[3] = {1, 3, 5}, indices_in_shape[3] = {1, 0, 2};
     for (int i = 0; i < 3; i++) {
         assert_int_equal(g.indices[last->first + i], indices[i]);
-        assert_int_equal(g.shape_indices[last->first + i], shape_indices[i]);
+        assert_int_equal(g.indices_in_shape[last->first + i], indices_in_shape[i]);
         assert_int_equal(lh_dataset_find_shape(&f.corpus.train, f.corpus.shapes, indices[i]), i > 0 ? 2 : 1);
     }
     lh_groups_close(&g);

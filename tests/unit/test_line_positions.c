@@ -103,7 +103,7 @@ static void test_other_specs_ignore_positions(void **state) {
 
 /* A batch has the positions of its examples. For each sequence, training adds an offset to the positions above 0. */
 static void test_batches_have_positions_of_lines(void **state) {
-    static const uint32_t shape_indices[] = {1, 0};
+    static const uint32_t indices_in_shape[] = {1, 0};
     static const uint16_t input[] = {2, 2}, target[] = {2};
     static const int32_t expected[2][3] = {{3, 0, 5}, {1, 2, 9}};
     int32_t positions[] = {7, 8, 0};
@@ -116,7 +116,7 @@ static void test_batches_have_positions_of_lines(void **state) {
     lh_assert_ok(lh_corpus_open(&f.corpus, &f.spec, NULL, &error), &error);
     lh_assert_ok(lh_corpus_bind(&f.corpus, &f.spec, &error), &error);
     lh_assert_ok(lh_batch_open(&batch, &f.spec, 1, 2, &error), &error);
-    const lh_source source = {.key = lh_key_of_seed(1), .domain = LH_DOMAIN_DATA, .shape_indices = shape_indices};
+    const lh_source source = {.key = lh_key_of_seed(1), .domain = LH_DOMAIN_DATA, .indices_in_shape = indices_in_shape};
     const lh_draw draw = {.key = lh_key_of_seed(9), .step = 3, .example = LH_SHARED, .domain = LH_DOMAIN_POSITIONS};
     lh_assert_ok(lh_batch_fill(&batch, &f.spec, &source, 1, 0, 2, &error), &error);
     assert_memory_equal(batch.positions[0], expected, sizeof expected);

@@ -59,7 +59,7 @@ static int choose_lines(const fixture *f, lh_pick choice, bool is_picked[SUMS + 
         int n = lh_dataset_find_shape(&f->files.corpus.train, f->files.corpus.shapes, groups.indices[i]);
         int line = (int)f->files.corpus.train.line[groups.indices[i]];
         assert_true(i == 0 || groups.indices[i] > groups.indices[i - 1]); /* ordered by shape */
-        assert_int_equal(groups.shape_indices[i] + f->files.corpus.train.first[n - 1], groups.indices[i]);
+        assert_int_equal(groups.indices_in_shape[i] + f->files.corpus.train.first[n - 1], groups.indices[i]);
         assert_int_equal(f->files.corpus.sizes[n - 1].output == LARGE, f->is_large[line]);
         assert_false(is_picked[line]);
         is_picked[line] = true;

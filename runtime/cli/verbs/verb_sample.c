@@ -73,8 +73,8 @@ static lh_status print_chosen_examples(const lh_spec *spec, const lh_dataset *se
     if (status != LH_OK) return status;
     for (int64_t i = 0; status == LH_OK && i < count && !ferror(stdout); i++) {
         int n = lh_dataset_find_shape(set, spec->corpus->shapes, indices[i]);
-        uint32_t shape_index = indices[i] - (uint32_t)set->first[n - 1];
-        lh_source source = {.domain = LH_DOMAIN_DATA, .set = set, .shape_indices = &shape_index};
+        uint32_t index_in_shape = indices[i] - (uint32_t)set->first[n - 1];
+        lh_source source = {.domain = LH_DOMAIN_DATA, .set = set, .indices_in_shape = &index_in_shape};
         status = print_example(spec, &batch, &source, n, 0, as_text, error);
     }
     lh_batch_close(&batch);

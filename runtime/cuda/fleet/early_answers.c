@@ -17,7 +17,8 @@ static bool is_same_key(lh_key a, lh_key b) { return memcmp(&a, &b, sizeof a) ==
 
 static bool is_same_source(const lh_source *a, const lh_source *b) {
     return is_same_key(a->key, b->key) && a->step == b->step && a->domain == b->domain &&
-           a->distinct_examples == b->distinct_examples && a->shape_indices == b->shape_indices && a->set == b->set;
+           a->distinct_examples == b->distinct_examples && a->indices_in_shape == b->indices_in_shape &&
+           a->set == b->set;
 }
 
 static bool is_same_draw(const lh_draw *a, const lh_draw *b) {

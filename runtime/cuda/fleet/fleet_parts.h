@@ -40,14 +40,14 @@ typedef struct lh_cuda_lanes {
 
 /* A step of one replica, prepared before it runs. */
 typedef struct lh_cuda_prepared_step {
-    lh_batch_parts parts;          /* task lengths, and the number of sequences of each */
-    lh_cuda_step *steps;           /* [lh_cuda_count_parts] one for each part; pointers are device addresses */
-    const uint32_t *shape_indices; /* dataset: examples of the batch; NULL: sampled, or in the order of the file */
-    lh_key data_key;               /* key of the examples */
-    int n;                         /* task length; of mixed lengths the greatest */
-    lh_cuda_passes passes;         /* passes of sequences of length n */
-    int64_t labels;                /* labels of the batch */
-    int counted_sequences;         /* sequences with a counted label */
+    lh_batch_parts parts;             /* task lengths, and the number of sequences of each */
+    lh_cuda_step *steps;              /* [lh_cuda_count_parts] one for each part; pointers are device addresses */
+    const uint32_t *indices_in_shape; /* dataset: examples of the batch; NULL: sampled, or in the order of the file */
+    lh_key data_key;                  /* key of the examples */
+    int n;                            /* task length; of mixed lengths the greatest */
+    lh_cuda_passes passes;            /* passes of sequences of length n */
+    int64_t labels;                   /* labels of the batch */
+    int counted_sequences;            /* sequences with a counted label */
     lh_status status; /* status of making the batch; if not LH_OK, lh_cuda_ring_get_failure has the message */
 } lh_cuda_prepared_step;
 
@@ -60,7 +60,7 @@ typedef struct lh_cuda_ring {
     CUdeviceptr device;              /* [capacity][columns] batches on the device */
     lh_cuda_prepared_step *prepared; /* [capacity][columns] */
     lh_cuda_step *steps;             /* [capacity][columns][lh_cuda_count_parts] */
-    uint32_t *shape_indices;         /* [capacity][columns][batch]; NULL without a dataset */
+    uint32_t *indices_in_shape;      /* [capacity][columns][batch]; NULL without a dataset */
     int64_t first, end; /* range of filled, unused slots; slot `first` holds the next step of every replica */
     CUstream stream;    /* copies to the device */
     lh_cuda_lanes lanes;

@@ -155,8 +155,8 @@ lh_status lh_cuda_ring_open(lh_cuda_fleet *fleet, lh_error *error) {
     lh_status status = open_prepared_steps(fleet, batches, error);
     if (status != LH_OK) return status;
     if (fleet->spec->corpus != NULL) {
-        ring->shape_indices = lh_engine_allocate(batches * batch * sizeof *ring->shape_indices, "batches", error);
-        if (ring->shape_indices == NULL) return LH_ERR_ENVIRONMENT;
+        ring->indices_in_shape = lh_engine_allocate(batches * batch * sizeof *ring->indices_in_shape, "batches", error);
+        if (ring->indices_in_shape == NULL) return LH_ERR_ENVIRONMENT;
     }
     status = lh_cuda_pin(fleet->device, batches * ring->batch_bytes, "batches", &ring->host, error);
     if (status == LH_OK)
@@ -181,7 +181,7 @@ void lh_cuda_ring_close(lh_cuda_fleet *fleet) {
         lh_batch_parts_close(&ring->prepared[i].parts);
     free(ring->prepared);
     free(ring->steps);
-    free(ring->shape_indices);
+    free(ring->indices_in_shape);
     memset(ring, 0, sizeof *ring);
 }
 
@@ -212,10 +212,10 @@ static void choose_lengths(lh_cuda_fleet *fleet, lh_cuda_engine *engine, size_t 
     else if (spec->corpus == NULL) lh_batch_parts_draw(&prepared->parts, spec, engine->data_key, step);
     else { /* the epoch of dataset files determines the length and the examples */
         const lh_epoch_batch *batch = lh_epoch_find_batch(&engine->epoch, engine->data_key, step);
-        uint32_t *shape_indices = ring->shape_indices + index * (size_t)spec->train.batch;
-        memcpy(shape_indices, engine->epoch.shape_indices + batch->first,
-               (size_t)batch->sequences * sizeof *shape_indices);
-        prepared->shape_indices = shape_indices;
+        uint32_t *indices_in_shape = ring->indices_in_shape + index * (size_t)spec->train.batch;
+        memcpy(indices_in_shape, engine->epoch.indices_in_shape + batch->first,
+               (size_t)batch->sequences * sizeof *indices_in_shape);
+        prepared->indices_in_shape = indices_in_shape;
         lh_batch_parts_set(&prepared->parts, batch->n, batch->sequences);
     }
 }
@@ -275,7 +275,7 @@ static lh_status make_examples(const lh_cuda_fleet *fleet, const lh_cuda_prepare
                         .step = step->step,
                         .domain = LH_DOMAIN_DATA,
                         .distinct_examples = (uint32_t)distinct,
-                        .shape_indices = prepared->shape_indices};
+                        .indices_in_shape = prepared->indices_in_shape};
     if (distinct > 0) {
         source.step = 0;
         first = ((uint64_t)step->step * (uint64_t)fleet->spec->train.batch + first) % distinct;

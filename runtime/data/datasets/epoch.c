@@ -18,16 +18,16 @@ int64_t lh_count_epoch_batches(const lh_corpus *corpus, int batch) {
 lh_status lh_epoch_open(lh_epoch *epoch, const lh_corpus *corpus, int batch, lh_error *error) {
     *epoch =
         (lh_epoch){.corpus = corpus, .batch = batch, .index = -1, .batches = lh_count_epoch_batches(corpus, batch)};
-    epoch->shape_indices = malloc((size_t)corpus->train.count * sizeof *epoch->shape_indices);
+    epoch->indices_in_shape = malloc((size_t)corpus->train.count * sizeof *epoch->indices_in_shape);
     epoch->batch_order = malloc((size_t)epoch->batches * sizeof *epoch->batch_order);
-    if (epoch->shape_indices != NULL && epoch->batch_order != NULL) return LH_OK;
+    if (epoch->indices_in_shape != NULL && epoch->batch_order != NULL) return LH_OK;
     lh_epoch_close(epoch);
     return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the order of %lld examples",
                    (long long)corpus->train.count);
 }
 
 void lh_epoch_close(lh_epoch *epoch) {
-    free(epoch->shape_indices);
+    free(epoch->indices_in_shape);
     free(epoch->batch_order);
     memset(epoch, 0, sizeof *epoch);
 }
@@ -74,7 +74,7 @@ static void compute_order(lh_epoch *epoch, lh_key key, int64_t index) {
     for (int n = 1; n <= epoch->corpus->shapes; n++) {
         int64_t first = train->first[n - 1], end = train->first[n];
         if (first == end) continue;
-        lh_draw_order(make_order_rng(key, index, lh_get_order_word(train, n)), epoch->shape_indices + first,
+        lh_draw_order(make_order_rng(key, index, lh_get_order_word(train, n)), epoch->indices_in_shape + first,
                       end - first);
         for (; first < end; first += epoch->batch)
             *next++ = (lh_epoch_batch){n, end - first < epoch->batch ? (int)(end - first) : epoch->batch, first};

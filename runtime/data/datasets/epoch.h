@@ -19,15 +19,15 @@ uint32_t lh_get_order_word(const lh_dataset *set, int n);
 typedef struct lh_epoch_batch {
     int n;         /* shape */
     int sequences; /* examples of the batch; the last batch of a shape may be short */
-    int64_t first; /* index in lh_epoch.shape_indices of the batch's first example */
+    int64_t first; /* index in lh_epoch.indices_in_shape of the batch's first example */
 } lh_epoch_batch;
 
 typedef struct lh_epoch {
     const lh_corpus *corpus;
     int batch;                   /* maximum number of examples of a batch */
-    int64_t index;               /* index of the epoch whose order is in shape_indices and batch_order; -1: none */
+    int64_t index;               /* index of the epoch whose order is in indices_in_shape and batch_order; -1: none */
     int64_t batches;             /* batches per epoch */
-    uint32_t *shape_indices;     /* [examples] indices within the shape, shape by shape */
+    uint32_t *indices_in_shape;  /* [examples] indices within the shape, shape by shape */
     lh_epoch_batch *batch_order; /* [batches] in the order of training */
 } lh_epoch;
 

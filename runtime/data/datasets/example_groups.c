@@ -14,8 +14,8 @@ const char *const lh_set_name[LH_SETS] = {"train", "test", "validation"};
 /* A requested example. */
 typedef struct candidate {
     lh_set set;
-    int32_t value[LH_MAX_AXES];  /* value on each requested axis */
-    uint32_t index, shape_index; /* index: in its set; shape_index: within its shape */
+    int32_t value[LH_MAX_AXES];     /* value on each requested axis */
+    uint32_t index, index_in_shape; /* index: in its set; index_in_shape: within its shape */
 } candidate;
 
 typedef struct selection {
@@ -94,7 +94,7 @@ static void gather_set(selection *s, lh_set set_index) {
         for (int64_t index = set->first[n - 1]; index < set->first[n]; index++) {
             candidate *c = &s->candidates[s->count];
             *c = (candidate){
-                .set = set_index, .index = (uint32_t)index, .shape_index = (uint32_t)(index - set->first[n - 1])};
+                .set = set_index, .index = (uint32_t)index, .index_in_shape = (uint32_t)(index - set->first[n - 1])};
             s->count += is_eligible(s, set, index) && is_requested(s, set, n, index, c->value);
         }
 }
@@ -118,7 +118,7 @@ static void divide_into_groups(selection *s) {
         }
         last->total = ++last->count;
         groups->indices[written] = c->index;
-        groups->shape_indices[written++] = c->shape_index;
+        groups->indices_in_shape[written++] = c->index_in_shape;
     }
     if (groups->count > 0 && groups->group[groups->count - 1].count == 0) groups->count--;
 }
@@ -154,8 +154,8 @@ static lh_status group_candidates(selection *s, lh_error *error) {
     s->candidates = calloc((size_t)capacity, sizeof *s->candidates);
     groups->group = calloc((size_t)capacity, sizeof *groups->group);
     groups->indices = calloc((size_t)capacity, sizeof *groups->indices);
-    groups->shape_indices = calloc((size_t)capacity, sizeof *groups->shape_indices);
-    if (s->candidates == NULL || groups->group == NULL || groups->indices == NULL || groups->shape_indices == NULL)
+    groups->indices_in_shape = calloc((size_t)capacity, sizeof *groups->indices_in_shape);
+    if (s->candidates == NULL || groups->group == NULL || groups->indices == NULL || groups->indices_in_shape == NULL)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the groups of examples");
     for (int set = 0; set < LH_SETS; set++)
         if (groups->sets >> set & 1) gather_set(s, (lh_set)set);
@@ -237,7 +237,7 @@ lh_status lh_groups_open(lh_groups *groups, const lh_corpus *corpus, const lh_sp
 void lh_groups_close(lh_groups *groups) {
     free(groups->group);
     free(groups->indices);
-    free(groups->shape_indices);
+    free(groups->indices_in_shape);
     memset(groups, 0, sizeof *groups);
 }
 

@@ -13,7 +13,7 @@ enum { LH_EVAL_SEED = 1 }; /* default evaluation seed: evaluation data is the sa
 typedef struct lh_group {
     lh_set set;
     int32_t value[LH_MAX_AXES]; /* value on each requested axis; LH_NO_VALUE: the group's examples have none */
-    int64_t first;              /* index in `indices` and `shape_indices` of the group's first example */
+    int64_t first;              /* index in `indices` and `indices_in_shape` of the group's first example */
     int64_t count;              /* number of the group's examples */
     int64_t total;              /* examples that are not left out; count is less if only some are chosen (pick.h) */
     int64_t left_out;           /* examples left out because they are also training examples */
@@ -28,7 +28,7 @@ typedef struct lh_groups {
     bool in_order;              /* the chosen examples of a group are its first examples in the file */
     uint32_t *indices;          /* examples, as indices in their set; in ascending order in a group, or in each of a
                                  * group's two parts (pick.h) */
-    uint32_t *shape_indices;    /* index of each example of `indices` within its shape */
+    uint32_t *indices_in_shape; /* index of each example of `indices` within its shape */
     int32_t reach[LH_MAX_AXES]; /* greatest value of a training example on each requested axis; LH_NO_VALUE: none */
     /* For each held-out set, the values on the task's axis `trained`: element i * stride is 1 if example i is also a
      * training example. NULL: unknown. */

@@ -66,15 +66,15 @@ static lh_status sort_preferred_first(const lh_dataset *set, const lh_pick *choi
     return LH_OK;
 }
 
-/* Moves the chosen examples to the front of the group's part of `indices`, and sets their `shape_indices`. */
+/* Moves the chosen examples to the front of the group's part of `indices`, and sets their `indices_in_shape`. */
 static lh_status choose_in_group(const lh_corpus *corpus, const lh_pick *choice, const lh_groups *groups,
                                  lh_group *group, lh_error *error) {
     const lh_dataset *set = lh_corpus_get_set(corpus, group->set);
-    uint32_t *indices = groups->indices + group->first, *shape_indices = groups->shape_indices + group->first;
+    uint32_t *indices = groups->indices + group->first, *indices_in_shape = groups->indices_in_shape + group->first;
     lh_status status = lh_pick_example_indices(set, choice, indices, &group->count, error);
     if (status == LH_OK) status = sort_preferred_first(set, choice, indices, group->count, error);
     for (int64_t i = 0; status == LH_OK && i < group->count; i++)
-        shape_indices[i] =
+        indices_in_shape[i] =
             indices[i] - (uint32_t)set->first[lh_dataset_find_shape(set, corpus->shapes, indices[i]) - 1];
     return status;
 }
