@@ -7,28 +7,34 @@
 
 #include "data/datasets/number_set.h"
 
-enum { DIGITS, FIRST, SECOND, TRAINED, AXES }; /* axes */
+enum { DIGITS, FIRST, SECOND, TRAINED, AXES }; /* axes of the task */
 enum {
     MAX_DIGITS = LH_MAX_PLACES, /* maximum digits of a number */
     DIGITS_IN_64_BITS = 19,     /* maximum digits of a number that always fits in 64 bits */
     PROGRESS = 1 << 14          /* examples between two reports of progress */
 };
 
-/* Words of an item: in the test set, the digit counts of the example's first two numbers; in other sets, 0 and 0. Then
- * the index of the example in two words. */
-enum { WORDS = 4 };
+/* Words of an item. */
+enum {
+    FIRST_DIGITS,  /* test set: digit count of the first number; other sets: 0 */
+    SECOND_DIGITS, /* test set: digit count of the second number; other sets: 0 */
+    LOW_INDEX,     /* lower 16 bits of the example's index */
+    HIGH_INDEX,    /* upper 16 bits */
+    WORDS
+};
 
 static int draw_digit_count(lh_rng *rng, int max_digits) { return 1 + (int)lh_rng_below(rng, (uint32_t)max_digits); }
 
 void lh_draw_addends(int numbers, int max_trained, uint64_t seed, const uint16_t *word, lh_addends *a) {
-    const uint32_t index = (uint32_t)word[2] | (uint32_t)word[3] << 16;
-    const uint32_t step = word[0] == 0 ? 0 : 1 + (uint32_t)word[0] * (MAX_DIGITS + 1) + word[1];
+    const bool is_test = word[FIRST_DIGITS] > 0;
+    const uint32_t index = (uint32_t)word[LOW_INDEX] | (uint32_t)word[HIGH_INDEX] << 16;
+    const uint32_t step = is_test ? 1 + (uint32_t)word[FIRST_DIGITS] * (MAX_DIGITS + 1) + word[SECOND_DIGITS] : 0;
     lh_rng rng = lh_rng_at(lh_key_of_seed(seed), step, index, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
-    int max_digits = word[0] > word[1] ? word[0] : word[1];
-    if (word[0] == 0) max_digits = max_trained;
+    int max_digits = word[FIRST_DIGITS] > word[SECOND_DIGITS] ? word[FIRST_DIGITS] : word[SECOND_DIGITS];
+    if (!is_test) max_digits = max_trained;
     a->count = numbers;
     for (int i = 0; i < numbers; i++)
-        a->digits[i] = word[0] > 0 && i < 2 ? word[i] : draw_digit_count(&rng, max_digits);
+        a->digits[i] = is_test && i < 2 ? word[FIRST_DIGITS + i] : draw_digit_count(&rng, max_digits);
     for (int i = 0; i < numbers; i++) {
         const int top = a->digits[i] - 1;
         for (int d = 0; d < top; d++) a->digit[i][d] = (uint8_t)lh_rng_below(&rng, 10);
@@ -45,8 +51,8 @@ static uint64_t compute_number(const lh_addends *a, int i) {
     return number;
 }
 
-/* Returns whether a training example has the same numbers. If is_training, then adds the numbers to the set. Numbers
- * with more than DIGITS_IN_64_BITS digits are neither found nor added. */
+/* Returns whether a training example has the same numbers. is_training: also adds the numbers to the set. Ignores
+ * examples with a number of more than DIGITS_IN_64_BITS digits. */
 static bool find_numbers(const lh_number_set *trained, const lh_addends *a, bool is_training) {
     uint64_t number[LH_MAX_ADDENDS];
     if (lh_find_most_digits(a) > DIGITS_IN_64_BITS) return false;
@@ -87,13 +93,13 @@ static lh_status add_split(collection_state *s) {
     const int trained = count - (held_out > 0 ? held_out : 1);
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < count; i++) {
-        const uint16_t word[WORDS] = {0, 0, (uint16_t)i, (uint16_t)(i >> 16)};
+        const uint16_t word[WORDS] = {[LOW_INDEX] = (uint16_t)i, [HIGH_INDEX] = (uint16_t)(i >> 16)};
         status = add_example(s, i < trained ? LH_SET_TRAIN : LH_SET_VALIDATION, word);
     }
     return status;
 }
 
-/* Whether evaluations group by an axis and request only some of its values. */
+/* Whether evaluations are grouped by an axis and request only some of its values. */
 static bool chooses_values(const lh_collection *c, int axis) {
     if (!c->groups_by(c, axis)) return false;
     for (int v = 1; v <= MAX_DIGITS; v++)
@@ -105,19 +111,19 @@ static bool chooses_values(const lh_collection *c, int axis) {
 static lh_status add_digit_counts(collection_state *s, int first, int second) {
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < s->task->tests; i++) {
-        const uint16_t word[WORDS] = {(uint16_t)first, (uint16_t)second, (uint16_t)i, 0};
+        const uint16_t word[WORDS] = {
+            [FIRST_DIGITS] = (uint16_t)first, [SECOND_DIGITS] = (uint16_t)second, [LOW_INDEX] = (uint16_t)i};
         status = add_example(s, LH_SET_TEST, word);
     }
     return status;
 }
 
-/* Adds test examples of all requested pairs of digit counts. Digit counts go up to the greatest value that is chosen on
- * any axis; if no axis has chosen values, up to the maximum of training. */
+/* Adds test examples of all requested pairs of digit counts. */
 static lh_status add_test_set(collection_state *s) {
     static const int axes[] = {DIGITS, FIRST, SECOND};
     const lh_collection *c = s->c;
     bool requested[3][MAX_DIGITS + 1];
-    int max_digits = 0;
+    int max_digits = 0; /* greatest chosen value on any axis */
     lh_status status = LH_OK;
     for (int a = 0; a < 3; a++) {
         const bool is_chosen = chooses_values(c, axes[a]);
@@ -126,7 +132,7 @@ static lh_status add_test_set(collection_state *s) {
             if (is_chosen && requested[a][v] && v > max_digits) max_digits = v;
         }
     }
-    if (max_digits == 0) max_digits = s->task->max_digits;
+    if (max_digits == 0) max_digits = s->task->max_digits; /* no axis has chosen values */
     for (int first = 1; status == LH_OK && first <= max_digits; first++)
         for (int second = 1; status == LH_OK && second <= max_digits; second++)
             if (requested[0][first > second ? first : second] && requested[1][first] && requested[2][second])

@@ -1,10 +1,16 @@
 /* Sums of numbers whose digit counts vary independently, for tasks that differ in the format of their examples.
  *
- * Each training or validation example has uniform digit counts from 1 to max_digits and uniform digits, and no number
- * begins with 0. The last of the equal parts of these examples is the validation set. The test set has `tests` examples
- * for each requested pair of digit counts of the first two numbers; further numbers have uniform digit counts, up to
- * the greater count of the pair. Examples are stored as items (lh_item). The counter word `step` of their random
- * numbers is 0 in training and validation; in the test set each pair of digit counts has its own word.
+ * Digits are uniform, but no number begins with 0. Digit counts depend on the set:
+ *
+ *   training, validation  uniform from 1 to max_digits
+ *   test                  given by each requested pair for the first two numbers; further numbers have uniform digit
+ *                         counts up to the greater count of the pair
+ *
+ * Training and validation examples are divided into `parts` equal parts; the last part is the validation set. The test
+ * set has `tests` examples for each pair.
+ *
+ * Examples are stored as items (lh_item). Their random numbers have the counter word `step` 0 in training and
+ * validation. In the test set, each pair has its own word.
  */
 #ifndef LONGHAND_FREE_SUMS_H
 #define LONGHAND_FREE_SUMS_H
@@ -19,7 +25,7 @@ typedef struct lh_addends {
     int count;                                    /* number of addends */
     int digits[LH_MAX_ADDENDS];                   /* [count] digit counts */
     uint8_t digit[LH_MAX_ADDENDS][LH_MAX_PLACES]; /* [count][digits] digits, lowest first */
-    lh_rng rng;                                   /* the stream after the digits, for random choices of the task */
+    lh_rng rng; /* the random stream after the digits, for random choices of the task */
 } lh_addends;
 
 /* Tokens that are written one after the other, or only counted if `token` is NULL. */
@@ -38,11 +44,11 @@ typedef struct lh_sum_task {
     int numbers;    /* addends of an example, 2 to LH_MAX_ADDENDS */
     int max_digits; /* maximum digit count of training, the task's option `longest` */
     int pairs;      /* number of training and validation examples, the option `pairs` */
-    int parts; /* number of equal parts of these examples; the last part is the validation set; the option `parts` */
-    int tests; /* test examples for each pair of digit counts, the option `tests` */
+    int parts;      /* see above, the option `parts` */
+    int tests;      /* test examples for each pair of digit counts, the option `tests` */
     /* Sets the lengths and the greatest position of an item. LH_ERR_INPUT: the options do not fit the numbers. */
     lh_status (*measure)(const lh_addends *addends, const int *options, lh_item *item, lh_error *error);
-    lh_task_expand *expand; /* makes examples of the numbers that lh_draw_addends draws */
+    lh_task_expand *expand; /* calls lh_draw_addends and makes an example of the numbers */
 } lh_sum_task;
 
 static inline int lh_find_most_digits(const lh_addends *addends) {
@@ -52,7 +58,7 @@ static inline int lh_find_most_digits(const lh_addends *addends) {
     return max_digits;
 }
 
-/* The digit of number i at a place, 0 beyond its highest digit. */
+/* Returns the digit of number i at a place; 0: the place is beyond the highest digit. */
 static inline int lh_get_addend_digit(const lh_addends *addends, int i, int place) {
     return place < addends->digits[i] ? addends->digit[i][place] : 0;
 }
@@ -60,8 +66,13 @@ static inline int lh_get_addend_digit(const lh_addends *addends, int i, int plac
 /* Draws the numbers of an item. numbers: how many; max_trained: maximum digit count of training. */
 void lh_draw_addends(int numbers, int max_trained, uint64_t seed, const uint16_t *word, lh_addends *addends);
 
-/* Makes all examples. Their axes are the digit counts of the longest, the first and the second number, and whether a
- * training example has the same numbers. An example with a number of more than 19 digits counts as new. */
+/* Makes all examples, with these axes:
+ *
+ *   0  digit count of the longest number
+ *   1  digit count of the first number
+ *   2  digit count of the second number
+ *   3  held-out sets: 1 if a training example has the same numbers, each of at most 19 digits; else 0
+ */
 lh_status lh_collect_sums(const lh_sum_task *task, lh_collection *collection, lh_error *error);
 
 /* Reads a literal of `numbers` numbers, such as 12+345; addends->rng is not set. LH_ERR_INPUT: another symbol, too few

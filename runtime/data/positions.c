@@ -1,16 +1,12 @@
-/* See longhand/positions.h.
- *
- * Both algorithms use one word of the random stream per position, in order, and time proportional to range. GPUs draw
- * the same numbers, so the algorithms must not change.
- */
+/* See longhand/positions.h. */
 #include "longhand/positions.h"
 
 #include <string.h>
 
 #include "longhand/timings.h"
 
-/* Draws Floyd's subset: for j = range - count, ..., range - 1 adds a uniform t <= j, or j itself if the subset already
- * has t. Source: Bentley and Floyd 1987, "A sample of brilliance", algorithm F2. scratch marks the added numbers. */
+/* Draws Floyd's subset. scratch[i]: whether the subset has i. Source: Bentley and Floyd 1987, "A sample of brilliance",
+ * algorithm F2. */
 static void draw_sorted(lh_rng *rng, int first, int range, int count, int32_t *out, int32_t *scratch) {
     for (int i = 0; i < range; i++) scratch[i] = 0;
     for (int j = range - count; j < range; j++) {
@@ -32,9 +28,17 @@ static void draw_unsorted(lh_rng *rng, int first, int range, int count, int32_t 
     }
 }
 
-/* The random stream of a draw, at eval_place in an evaluation and at `place` in training. */
-static lh_rng make_rng(const lh_draw *draw, uint32_t layer, uint32_t eval_place, uint32_t place) {
-    if (draw->domain != LH_DOMAIN_POSITIONS) place = eval_place;
+/* Places of the random numbers of one kind of draw (longhand/rng.h). */
+typedef struct places {
+    uint32_t in_evaluation, in_training;
+} places;
+
+static const places POSITIONS = {.in_evaluation = LH_PLACE_POSITIONS, .in_training = LH_PLACE_DRAWN_POSITIONS};
+static const places DISTANCES = {.in_evaluation = LH_PLACE_DISTANCES, .in_training = LH_PLACE_DRAWN_DISTANCES};
+static const places LEFT_DISTANCES = {.in_evaluation = LH_PLACE_LEFT, .in_training = LH_PLACE_DRAWN_LEFT};
+
+static lh_rng make_rng(const lh_draw *draw, uint32_t layer, const places *kind) {
+    const uint32_t place = draw->domain == LH_DOMAIN_POSITIONS ? kind->in_training : kind->in_evaluation;
     return lh_rng_at(draw->key, draw->step, draw->example, lh_site(draw->domain, layer, place));
 }
 
@@ -47,7 +51,7 @@ static void draw_positions(lh_rng *rng, int first, int range, int count, bool is
 void lh_draw_positions(const lh_draw *draw, uint32_t layer, int first, int range, int count, bool is_sorted,
                        int32_t *out, int32_t *scratch) {
     LH_TIMED(LH_PART_SAMPLING);
-    lh_rng rng = make_rng(draw, layer, LH_PLACE_POSITIONS, LH_PLACE_DRAWN_POSITIONS);
+    lh_rng rng = make_rng(draw, layer, &POSITIONS);
     draw_positions(&rng, first, range, count, is_sorted, out, scratch);
 }
 
@@ -63,7 +67,7 @@ void lh_draw_sequence(const lh_draw *draw, uint32_t stream, uint32_t sequence, i
 
 void lh_draw_distances(const lh_draw *draw, uint32_t layer, int range, int count, int32_t *out, int32_t *scratch) {
     LH_TIMED(LH_PART_SAMPLING);
-    lh_rng rng = make_rng(draw, layer, LH_PLACE_DISTANCES, LH_PLACE_DRAWN_DISTANCES);
+    lh_rng rng = make_rng(draw, layer, &DISTANCES);
     out[0] = 0;
     draw_sorted(&rng, 1, range - 1, count - 1, out + 1, scratch);
 }
@@ -71,7 +75,7 @@ void lh_draw_distances(const lh_draw *draw, uint32_t layer, int range, int count
 void lh_draw_signed_distances(const lh_draw *draw, uint32_t layer, int range, int count, int32_t *middle,
                               int32_t *scratch) {
     LH_TIMED(LH_PART_SAMPLING);
-    lh_rng rng = make_rng(draw, layer, LH_PLACE_LEFT, LH_PLACE_DRAWN_LEFT);
+    lh_rng rng = make_rng(draw, layer, &LEFT_DISTANCES);
     int32_t *left = middle - (count - 1);
     draw_sorted(&rng, 1, range - 1, count - 1, left, scratch);
     for (int i = 0; i < (count - 1) / 2; i++) { /* reverse: the farthest comes first */
@@ -104,7 +108,7 @@ void lh_draw_or_copy_signed_distances(const int32_t *distances, const lh_draw *d
     if (!distances) lh_draw_signed_distances(draw, layer, range, count, middle, scratch);
 }
 
-/* The rank, from 0, of a pair's distance, clipped to [low, high]. */
+/* Returns a pair's distance, clipped to [low, high], minus low. */
 static int rank_distance(const int32_t *position, const int32_t *key_position, int query, int key, int low, int high) {
     int distance = key_position[key] - position[query], clipped = distance < high ? distance : high;
     return (clipped > low ? clipped : low) - low;
@@ -118,7 +122,7 @@ void lh_sort_pairs(const int32_t *position, const int32_t *key_position, int T, 
     memset(rank, 0, (size_t)(high - low + 2) * sizeof *rank);
     for (int i = 0; i < T; i++)
         for (int j = 0; j < S; j++) rank[rank_distance(position, key_position, i, j, low, high)]++;
-    /* So far rank[r] is the number of pairs of rank r. It becomes the index of their distance in `distances`. */
+    /* So far rank[r] counts the pairs of rank r. The next loop turns rank[r] into an index in `distances`. */
     for (int r = 0; r <= high - low; r++) {
         const int pairs = rank[r];
         if (pairs == 0 && !lists_all) continue;

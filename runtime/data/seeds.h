@@ -1,4 +1,4 @@
-/* Seeds of a run. A run has one seed; each part of its random numbers may have a seed of its own. */
+/* Seeds of a run. Each part of a run's random numbers may have its own seed instead of the run's seed. */
 #ifndef LONGHAND_SEEDS_H
 #define LONGHAND_SEEDS_H
 
@@ -16,26 +16,26 @@ typedef enum lh_seed_part {
 
 extern const char *const lh_seed_part_name[LH_SEED_PARTS]; /* "init", "data", "draws" */
 
-/* Seeds of the parts of a run's random numbers. All fields 0: all parts have the run's seed. */
+/* All fields 0: all parts have the run's seed. */
 typedef struct lh_separate_seeds {
-    bool is_separate[LH_SEED_PARTS]; /* the part has a seed of its own; false: it has the run's seed */
-    uint64_t seed[LH_SEED_PARTS];    /* seeds of the parts that have their own */
+    bool is_separate[LH_SEED_PARTS]; /* whether a part has its own seed */
+    uint64_t seed[LH_SEED_PARTS];    /* for parts with is_separate */
 } lh_separate_seeds;
 
-/* The seed of a part of the random numbers, in a run with this seed. */
-static inline uint64_t lh_get_part_seed(uint64_t seed, const lh_separate_seeds *separate_seeds,
+static inline uint64_t lh_get_part_seed(uint64_t run_seed, const lh_separate_seeds *separate_seeds,
                                         lh_seed_part seed_part) {
-    return separate_seeds->is_separate[seed_part] ? separate_seeds->seed[seed_part] : seed;
+    return separate_seeds->is_separate[seed_part] ? separate_seeds->seed[seed_part] : run_seed;
 }
 
-static inline lh_key lh_get_part_key(uint64_t seed, const lh_separate_seeds *separate_seeds, lh_seed_part seed_part) {
-    return lh_key_of_seed(lh_get_part_seed(seed, separate_seeds, seed_part));
+static inline lh_key lh_get_part_key(uint64_t run_seed, const lh_separate_seeds *separate_seeds,
+                                     lh_seed_part seed_part) {
+    return lh_key_of_seed(lh_get_part_seed(run_seed, separate_seeds, seed_part));
 }
 
-enum { LH_SEEDS_TEXT = 96 }; /* bytes of a text of lh_write_separate_seeds */
+enum { LH_SEEDS_TEXT = 96 }; /* bytes of a text that lh_write_separate_seeds writes */
 
-/* Writes the seeds of parts that have their own, as names and messages append them to the run's seed: ".init1.data2";
- * "" if there are none. Returns text. */
+/* Writes the separate seeds, such as ".init1.data2"; "": there are none. Names of run folders have this text after the
+ * run's seed. Returns `text`. */
 const char *lh_write_separate_seeds(const lh_separate_seeds *separate_seeds, char text[LH_SEEDS_TEXT]);
 
 #endif

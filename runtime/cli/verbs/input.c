@@ -172,7 +172,7 @@ static lh_status read_target(lh_input *input, const lh_spec *spec, int64_t line,
     size_t count = json_array_size(list);
     if (mask != NULL && json_array_size(mask) != count)
         return fail_line(line, error, "\"mask\" is not as long as \"target\"");
-    if (!lh_replace_nulls(object)) return fail_no_memory(line, error);
+    if (!lh_mask_null_targets(object)) return fail_no_memory(line, error);
     mask = json_object_get(object, "mask");
     input->target_length = (int)count;
     input->target = calloc(count, sizeof *input->target);

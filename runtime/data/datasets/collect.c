@@ -7,7 +7,10 @@
 #include "base/files.h"
 #include "data/lengths.h"
 
-enum { LARGEST_FILE = 1 << 20, DIGEST = 16 }; /* maximum bytes of a validation file; digits of its digest */
+enum {
+    LARGEST_FILE = 1 << 20, /* maximum bytes of a validation file */
+    DIGEST = 16             /* digits of a validation file's digest */
+};
 
 /* The state of a collection. The task sees only the member `task`, which must be the first. */
 typedef struct collection_state {
@@ -57,10 +60,8 @@ static lh_status add_example(lh_collection *c, lh_set set, const lh_example *exa
     return LH_OK;
 }
 
-/* Checks the length of a test item: it may exceed spec->data->longest, but not the limit of the encoding. */
-static lh_status check_test_item(const lh_spec *spec, const lh_item *item, lh_error *error) {
+static lh_status check_encoding_limit(const lh_spec *spec, const lh_item *item, lh_error *error) {
     lh_shape shape = {.sequences = 1};
-    if (spec->format->shape == NULL) return fail_length(spec, item->input_length, item->output_length, error);
     spec->format->shape(item->input_length, item->output_length, &shape);
     for (int s = 0; spec->limit.tokens > 0 && s < spec->format->streams; s++)
         if (shape.length[s] > spec->limit.tokens)
@@ -84,8 +85,8 @@ static lh_status add_item(lh_collection *c, lh_set set, const lh_item *item, con
                        "  hint: smaller numbers in eval.by and task.options, or a greater max_position",
                        state->spec->task->kind, item->greatest_position, positions->greatest);
     if (item->input_length + item->output_length > state->spec->data->longest) {
-        lh_status status = set == LH_SET_TEST
-                               ? check_test_item(state->spec, item, error)
+        lh_status status = set == LH_SET_TEST /* only the encoding limits test examples */
+                               ? check_encoding_limit(state->spec, item, error)
                                : fail_length(state->spec, item->input_length, item->output_length, error);
         if (status != LH_OK) return status;
     }
@@ -98,7 +99,8 @@ static lh_status add_item(lh_collection *c, lh_set set, const lh_item *item, con
     return LH_OK;
 }
 
-/* Whether an evaluation is grouped by an axis and, unless value is NULL, requests this value. */
+/* Whether an evaluation is grouped by an axis.
+ * value: the evaluation must also request this value; NULL: any values. */
 static bool is_grouped_by(const lh_collection *c, int axis, const int *value) {
     const lh_eval_defaults *eval = &((const collection_state *)c)->spec->eval;
     const lh_by *const evaluations[] = {&eval->by, &eval->during_by};
@@ -119,7 +121,7 @@ static void report_progress(lh_collection *c, double share) {
     if (request != NULL && request->progress != NULL) request->progress(request->context, share);
 }
 
-/* Checks that the validation file is the file of the plan, since the task's examples depend on it. */
+/* Checks that the validation file has the digest of the plan. */
 static lh_status check_validation_digest(const lh_spec *spec, const char *path, const char *digest, lh_error *error) {
     const char *expected = spec->data->validation_digest;
     if (spec->data->validation == NULL)
@@ -133,7 +135,7 @@ static lh_status check_validation_digest(const lh_spec *spec, const char *path, 
                    path, DIGEST, digest, expected);
 }
 
-/* Reads the whole validation file, which the caller frees, and computes its SHA-256. */
+/* Reads the validation file and checks its SHA-256. The caller frees *text, also after an error. */
 static lh_status read_validation(const lh_spec *spec, const char *path, char **text, char digest[LH_SHA256_TEXT],
                                  lh_error *error) {
     size_t bytes;

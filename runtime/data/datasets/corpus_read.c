@@ -24,18 +24,18 @@ typedef struct line {
     const char *text;
     size_t bytes;
     bool has_newline;    /* the line ends with a newline */
-    const char *ignored; /* list, as text, of the keys without a meaning in earlier lines */
+    const char *ignored; /* keys without a meaning that earlier lines had, as text for messages */
     lh_error *error;
 } line;
 
-/* The index of the axis of the task that a key names; -1: none. */
-static int find_axis(const lh_task *task, const char *key) {
+/* Returns the index of the task's axis with this name; -1: none. */
+static int find_axis(const lh_task *task, const char *name) {
     int axis = task->axes - 1;
-    while (axis >= 0 && strcmp(task->axis[axis], key) != 0) axis--;
+    while (axis >= 0 && strcmp(task->axis[axis], name) != 0) axis--;
     return axis;
 }
 
-/* Adds a key to the list of ignored keys, unless the list has it or is full. */
+/* Adds a key to list->ignored, unless the text has the key or is full. */
 static void ignore_key(lh_example_list *list, const char *key) {
     char name[LH_COLUMN_NAME], quoted[LH_COLUMN_NAME + 8];
     snprintf(name, sizeof name, "%s", key);
@@ -47,12 +47,11 @@ static void ignore_key(lh_example_list *list, const char *key) {
     snprintf(list->ignored + used, sizeof list->ignored - used, "%s%s", used > 0 ? ", " : "", quoted);
 }
 
-/* Whether each line must have the positions of its tokens. */
 static bool needs_positions(const lh_spec *spec) {
     return spec->format->positions != NULL && spec->format->positions->by_line;
 }
 
-/* Adds all keys of a line that have no meaning for the spec to the ignored keys. */
+/* Adds the line's keys without a meaning to the ignored keys. */
 static void list_ignored_keys(const line *l, lh_example_list *list, json_t *object) {
     const char *key;
     json_t *value;
@@ -63,7 +62,7 @@ static void list_ignored_keys(const line *l, lh_example_list *list, json_t *obje
     }
 }
 
-/* Reads an example's value on each axis; a missing axis gives LH_NO_VALUE. */
+/* Reads the example's values on axes. A missing value becomes LH_NO_VALUE. */
 static lh_status take_values(const line *l, const json_t *object, int32_t *values) {
     const lh_task *task = l->spec->task;
     for (int a = 0; a < task->axes; a++) {
@@ -79,13 +78,13 @@ static lh_status take_values(const line *l, const json_t *object, int32_t *value
 }
 
 enum { LOCATION_TEXT = PATH_MAX + 32 };
-/* Writes file and line to `location`, for messages, and returns `location`. */
+/* Writes "FILE:LINE" to `location`. Returns `location`. */
 static const char *write_location(const line *l, char location[LOCATION_TEXT]) {
     snprintf(location, LOCATION_TEXT, "%s:%lld", l->path, l->number);
     return location;
 }
 
-/* Replaces an input or target that is text by the list of its symbols. */
+/* Splits texts in "input" and "target" into lists of symbols. */
 static lh_status split_texts(const line *l, json_t *object) {
     for (int i = 0; i < 2; i++) {
         const char *key = i == 0 ? "input" : "target";
@@ -118,7 +117,7 @@ static lh_status take_tokens(const line *l, const json_t *list, const char *key,
     return lh_tokens_read(alphabet, list, write_location(l, location), key, tokens, l->error);
 }
 
-/* Checks that the mask, if there is one, has as many items as the target. */
+/* Checks that a mask has as many items as the target. */
 static lh_status check_mask(const line *l, const json_t *object, const json_t *target) {
     json_t *list = json_object_get(object, "mask");
     if (list == NULL) return LH_OK;
@@ -128,7 +127,7 @@ static lh_status check_mask(const line *l, const json_t *object, const json_t *t
                    l->number, json_array_size(list), json_array_size(target));
 }
 
-/* Takes the mask, whose length check_mask has checked; without a mask, all outputs count. */
+/* Takes a mask of the right length. Without a mask, all outputs count. */
 static lh_status take_mask(const line *l, const json_t *object, size_t outputs, uint8_t *mask, int64_t *masked) {
     const json_t *list = json_object_get(object, "mask");
     memset(mask, 1, outputs);
@@ -143,7 +142,6 @@ static lh_status take_mask(const line *l, const json_t *object, size_t outputs, 
     return LH_OK;
 }
 
-/* Takes the positions of the tokens that a decoder reads, if the lines of the file have positions. */
 static lh_status take_positions(const line *l, const json_t *object, size_t inputs, size_t outputs,
                                 int32_t *positions) {
     const int max_position = l->spec->format->positions->greatest;
@@ -172,8 +170,8 @@ static lh_status take_positions(const line *l, const json_t *object, size_t inpu
 
 lh_status lh_fail_examples(lh_error *error) { return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the examples"); }
 
-/* Grows the arrays for one more record and its values if necessary. */
-static lh_status grow_records(lh_example_list *list, int axes, lh_error *error) {
+/* Makes space for one more record and its values. */
+static lh_status reserve_record(lh_example_list *list, int axes, lh_error *error) {
     if (list->count < list->capacity) return LH_OK;
     list->capacity = list->capacity * 2 + 1024; /* at least 1,024 records at first */
     lh_record *records = realloc(list->records, (size_t)list->capacity * sizeof *records);
@@ -183,8 +181,8 @@ static lh_status grow_records(lh_example_list *list, int axes, lh_error *error) 
     return records != NULL && values != NULL ? LH_OK : lh_fail_examples(error);
 }
 
-/* Grows the arrays for `count` more tokens if necessary. */
-static lh_status grow_tokens(lh_example_list *list, int64_t count, lh_error *error) {
+/* Makes space for `count` more tokens. */
+static lh_status reserve_tokens(lh_example_list *list, int64_t count, lh_error *error) {
     if (list->used + count <= list->token_capacity) return LH_OK;
     list->token_capacity = (list->used + count) * 2 + 65536; /* at least 65,536 tokens at first */
     uint16_t *tokens = realloc(list->tokens, (size_t)list->token_capacity * sizeof *tokens);
@@ -202,8 +200,8 @@ lh_status lh_example_list_add(lh_example_list *list, int input, int output, int 
                               lh_example_storage *storage, lh_error *error) {
     if (list->count == MAX_EXAMPLES)
         return lh_fail(error, LH_ERR_INPUT, "task.kind, task.data: more than %d examples in a set", MAX_EXAMPLES);
-    lh_status status = grow_records(list, axes, error);
-    if (status == LH_OK) status = grow_tokens(list, words, error);
+    lh_status status = reserve_record(list, axes, error);
+    if (status == LH_OK) status = reserve_tokens(list, words, error);
     if (status != LH_OK) return status;
     *storage = (lh_example_storage){.tokens = list->tokens + list->used,
                                     .mask = list->mask + list->used,
@@ -216,7 +214,7 @@ lh_status lh_example_list_add(lh_example_list *list, int input, int output, int 
     return LH_OK;
 }
 
-/* Adds the example of a line; a message names the line. */
+/* Adds an example. Error messages name the line. */
 static lh_status add_example(const line *l, lh_example_list *list, size_t inputs, size_t outputs,
                              lh_example_storage *storage) {
     lh_error problem;
@@ -225,32 +223,30 @@ static lh_status add_example(const line *l, lh_example_list *list, size_t inputs
     return status == LH_OK ? LH_OK : lh_fail(l->error, status, "%s:%lld: %.1500s", l->path, l->number, problem.text);
 }
 
-/* Whether a token of a list is the end symbol. */
-static bool is_end(const line *l, const json_t *item) {
+static bool is_end_symbol(const line *l, const json_t *item) {
     const lh_task *task = l->spec->task;
     if (json_is_string(item)) return strcmp(json_string_value(item), task->output_symbol[*task->end]) == 0;
     return json_is_integer(item) && json_integer_value(item) == *task->end;
 }
 
-/* Adds the end symbol of the task, if it has one, to a target that lacks it, and a 1 to the mask of the target. */
+/* Ends a target with the task's end symbol, if the task has one. An added end symbol has mask 1. */
 static lh_status end_target(const line *l, json_t *object, json_t *target) {
     json_t *mask = json_object_get(object, "mask");
     size_t count = json_array_size(target);
     if (l->spec->task->end == NULL) return LH_OK;
     for (size_t i = 0; i + 1 < count; i++)
-        if (is_end(l, json_array_get(target, i)))
+        if (is_end_symbol(l, json_array_get(target, i)))
             return lh_fail(
                 l->error, LH_ERR_INPUT,
                 "%s:%lld: target[%zu] is task.end_symbol\n  expected: this symbol only at the end of targets", l->path,
                 l->number, i);
-    if (is_end(l, json_array_get(target, count - 1))) return LH_OK;
+    if (is_end_symbol(l, json_array_get(target, count - 1))) return LH_OK;
     if (json_array_append_new(target, json_integer(*l->spec->task->end)) != 0 ||
         (mask != NULL && json_array_append_new(mask, json_integer(1)) != 0))
         return lh_fail_examples(l->error);
     return LH_OK;
 }
 
-/* Checks the numbers of tokens of an example. */
 static lh_status check_lengths(const line *l, size_t inputs, size_t outputs) {
     const lh_spec *spec = l->spec;
     size_t max_tokens = (size_t)spec->data->longest;
@@ -275,7 +271,7 @@ static lh_status take_example(const line *l, lh_example_list *list, json_t *obje
     if (status == LH_OK) status = find_list(l, object, "target", &target);
     if (status == LH_OK) status = check_mask(l, object, target);
     if (status == LH_OK) status = end_target(l, object, target);
-    if (status == LH_OK && !lh_replace_nulls(object)) status = lh_fail_examples(l->error);
+    if (status == LH_OK && !lh_mask_null_targets(object)) status = lh_fail_examples(l->error);
     if (status != LH_OK) return status;
     size_t inputs = json_array_size(input), outputs = json_array_size(target);
     lh_example_storage storage;
@@ -308,8 +304,8 @@ static lh_status read_json(const line *l, lh_example_list *list) {
     return status;
 }
 
-/* Reads a line of another format. */
-static lh_status read_text_line(const line *l, lh_example_list *list, const lh_line_reader *reader) {
+/* Reads a line that is not JSON. */
+static lh_status read_other_line(const line *l, lh_example_list *list, const lh_line_reader *reader) {
     char location[LOCATION_TEXT];
     json_t *object;
     lh_status status = lh_line_reader_read(reader, l->text, l->bytes, l->input, l->output, write_location(l, location),
@@ -330,7 +326,7 @@ static lh_status read_line(const line *l, lh_example_list *list, lh_line_reader 
     if (reader->format == LH_LINES_UNKNOWN)
         status = lh_line_reader_start(reader, l->text, l->bytes, write_location(l, location), &is_header, l->error);
     if (status != LH_OK || is_header) return status;
-    return reader->format == LH_LINES_JSON ? read_json(l, list) : read_text_line(l, list, reader);
+    return reader->format == LH_LINES_JSON ? read_json(l, list) : read_other_line(l, list, reader);
 }
 
 static const char BYTE_ORDER_MARK[] = "\xef\xbb\xbf";

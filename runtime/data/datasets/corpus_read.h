@@ -1,13 +1,13 @@
-/* Stores examples while they are read or made, one after the other; for corpus.c and collect.c alone. */
+/* Lists of examples, which grow while examples are read or made; for corpus.c and collect.c alone. */
 #ifndef LONGHAND_CORPUS_READ_H
 #define LONGHAND_CORPUS_READ_H
 
 #include "data/datasets/corpus.h"
 
 typedef struct lh_record {
-    int input, output; /* tokens of the example */
-    int64_t start;     /* index in `tokens` and `mask` of the list, at which the example or its item begins */
-    int64_t index;     /* index of the example in the order of the file */
+    int input, output; /* token counts of the example */
+    int64_t start;     /* index of the example's first element in lh_example_list.tokens and mask */
+    int64_t index;     /* index of the example in the file */
     uint32_t line;     /* line of the file, from 1; if the task makes the examples, index + 1 */
     int passes;        /* see lh_sizes; set by corpus.c */
 } lh_record;
@@ -15,9 +15,9 @@ typedef struct lh_record {
 typedef struct lh_example_list {
     lh_record *records; /* [count], in the order of the file */
     int64_t count, capacity;
-    uint16_t *tokens;   /* [used] input and target of each example, one after the other */
+    uint16_t *tokens;   /* [used] input, then target of each example, or the words of its item */
     uint8_t *mask;      /* [used] mask of each token */
-    bool has_positions; /* the lines of the file have positions; set before the first example is added */
+    bool has_positions; /* examples have positions; set before the first example is added */
     int32_t *positions; /* [used] see lh_dataset; NULL without has_positions */
     int64_t used, token_capacity;
     int64_t masked; /* labels with mask 0; not counted for a task's examples */
@@ -32,7 +32,7 @@ typedef struct lh_example_list {
 
 /* Memory for one example in the arrays of a list. */
 typedef struct lh_example_storage {
-    uint16_t *tokens;            /* tokens of input and output, or the words of an item */
+    uint16_t *tokens;            /* tokens of input and target, or the words of an item */
     uint8_t *mask;               /* mask of each element of tokens */
     int32_t *values, *positions; /* positions: NULL if the list has none */
 } lh_example_storage;
@@ -40,13 +40,18 @@ typedef struct lh_example_storage {
 /* Fails with LH_ERR_ENVIRONMENT: there is no memory for the examples. */
 lh_status lh_fail_examples(lh_error *error);
 
-/* Appends an example of these sizes, which the caller then writes to storage. words: elements of tokens and mask; axes:
- * number of values. LH_ERR_INPUT: too many examples; LH_ERR_ENVIRONMENT: out of memory. */
+/* Appends an example and points `storage` to its memory. The caller then writes the example there.
+ *
+ *   input, output  token counts
+ *   words          number of elements in `tokens` and `mask`
+ *   axes           number of elements in `values`
+ *
+ * LH_ERR_INPUT: too many examples; LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_example_list_add(lh_example_list *list, int input, int output, int words, int axes,
                               lh_example_storage *storage, lh_error *error);
 
-/* Reads a whole file. flag: the flag that replaces the file, for messages. Call lh_example_list_close also after an
- * error. */
+/* Reads all examples of a file. flag: the flag that names the file, for messages. Call lh_example_list_close also after
+ * an error. */
 lh_status lh_example_list_read(lh_example_list *list, const lh_spec *spec, const char *path, const char *flag,
                                lh_error *error);
 void lh_example_list_close(lh_example_list *list);

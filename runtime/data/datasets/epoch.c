@@ -1,8 +1,8 @@
-/* See epoch.h. The random numbers of orders have the site (LH_DOMAIN_DATA, 0, LH_PLACE_ORDER). Their counter word
- * `step` is the index of the epoch. Their word `example` is LH_SHARED for the order of batches, and n for the order
- * within shape n. If the set has items (lh_item), shapes without an example in the set are not counted in n. So
- * shapes that only the test set has, such as those of wider frames (data/arithmetic.h), do not change the order in
- * training. */
+/* See epoch.h. The random numbers of an order have the site (LH_DOMAIN_DATA, 0, LH_PLACE_ORDER), and as counter words:
+ *
+ *   step     index of the epoch
+ *   example  order of batches: LH_SHARED; order within a shape: lh_get_order_word
+ */
 #include "data/datasets/epoch.h"
 
 #include <stdlib.h>
@@ -61,13 +61,14 @@ static void shuffle_batches(lh_rng rng, lh_epoch_batch *list, int64_t count) {
 }
 
 uint32_t lh_get_order_word(const lh_dataset *set, int n) {
-    uint32_t shapes = 0;
+    uint32_t shapes_with_examples = 0;
     if (set->expand == NULL) return (uint32_t)n;
-    for (int i = 1; i <= n; i++) shapes += lh_dataset_count_examples(set, i) > 0;
-    return shapes;
+    /* Some shapes occur only in the test set, such as shapes of wide frames (data/arithmetic.h). The order in training
+     * must not depend on these shapes. */
+    for (int i = 1; i <= n; i++) shapes_with_examples += lh_dataset_count_examples(set, i) > 0;
+    return shapes_with_examples;
 }
 
-/* Computes the order of an epoch. */
 static void compute_order(lh_epoch *epoch, lh_key key, int64_t index) {
     const lh_dataset *train = &epoch->corpus->train;
     lh_epoch_batch *next = epoch->batch_order;

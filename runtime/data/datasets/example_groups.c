@@ -15,7 +15,7 @@ const char *const lh_set_name[LH_SETS] = {"train", "test", "validation"};
 typedef struct candidate {
     lh_set set;
     int32_t value[LH_MAX_AXES];     /* value on each requested axis */
-    uint32_t index, index_in_shape; /* index: in its set; index_in_shape: within its shape */
+    uint32_t index, index_in_shape; /* index: in its set */
 } candidate;
 
 typedef struct selection {
@@ -25,8 +25,8 @@ typedef struct selection {
     const lh_by *by;
     candidate *candidates; /* [count] */
     int64_t count;
-    bool has_value;          /* an example has a value on a requested axis */
-    int32_t lowest, highest; /* values on the first axis */
+    bool has_value;          /* some example has a value on a requested axis */
+    int32_t lowest, highest; /* range of values on the first axis */
 } selection;
 
 unsigned lh_sets_parse(const char *text) {
@@ -56,7 +56,7 @@ static int32_t get_value(const selection *s, const lh_dataset *set, int n, int64
     return set->values[index * s->task->axes + axis];
 }
 
-/* Reads the values of an example; returns whether all are requested. A missing value counts as requested. */
+/* Reads the values of an example. Returns whether all are requested. A missing value counts as requested. */
 static bool is_requested(selection *s, const lh_dataset *set, int n, int64_t index, int32_t value[LH_MAX_AXES]) {
     bool is_match = true;
     for (int i = 0; i < s->by->count; i++) {
@@ -71,7 +71,7 @@ static bool is_requested(selection *s, const lh_dataset *set, int n, int64_t ind
     return is_match;
 }
 
-/* Whether an evaluation by the requested axes may use an example: it must not have been made for another axis. */
+/* Returns false if an example has a value on an exclusive axis that is not requested (lh_dataset.exclusive_axes). */
 static bool is_eligible(const selection *s, const lh_dataset *set, int64_t index) {
     const int32_t *value = set->values + index * s->task->axes;
     unsigned excluded_axes = set->exclusive_axes;
@@ -99,7 +99,7 @@ static void gather_set(selection *s, lh_set set_index) {
         }
 }
 
-/* Divides the sorted candidates into groups, and drops empty groups. */
+/* Divides the sorted candidates into groups that are not empty. */
 static void divide_into_groups(selection *s) {
     lh_groups *groups = s->groups;
     int64_t written = 0;
@@ -107,7 +107,7 @@ static void divide_into_groups(selection *s) {
         const candidate *c = &s->candidates[i];
         lh_group *last = groups->count > 0 ? &groups->group[groups->count - 1] : NULL;
         if (last == NULL || last->set != c->set || memcmp(last->value, c->value, sizeof c->value) != 0) {
-            /* A new group replaces the last one if that is empty. */
+            /* A new group overwrites an empty last group. */
             if (last == NULL || last->count > 0) last = &groups->group[groups->count++];
             *last = (lh_group){.set = c->set, .first = written};
             memcpy(last->value, c->value, sizeof c->value);
@@ -192,19 +192,15 @@ static int32_t find_max_value(const lh_corpus *corpus, int axes, int axis) {
     return max_value;
 }
 
-/* Finds the greatest values of training examples on the requested axes. If the task has an axis `trained`, also finds
- * the values of held-out examples on this axis. with_trained: evaluations include examples with the value 1 (eval.novel
- * = false). */
-static void compare_with_training(selection *s, bool with_trained) {
-    lh_groups *groups = s->groups;
-    int axes = s->task->axes;
-    groups->stride = axes;
-    for (int i = 0; i < s->by->count; i++) groups->reach[i] = find_max_value(s->corpus, axes, s->by->axes[i].axis);
-    for (int axis = 0; axis < axes; axis++) {
-        if (strcmp(s->task->axis[axis], "trained") != 0) continue;
+/* Finds the values of held-out sets on the task's axis `trained`, if the task has this axis.
+ * with_trained: groups include examples with the value 1 (eval.novel = false). */
+static void find_trained_values(lh_groups *groups, const lh_corpus *corpus, const lh_task *task, bool with_trained) {
+    groups->stride = task->axes;
+    for (int axis = 0; axis < task->axes; axis++) {
+        if (strcmp(task->axis[axis], lh_trained_axis) != 0) continue;
         for (int set = LH_SET_TEST; set < LH_SETS; set++)
-            if (lh_corpus_get_set(s->corpus, (lh_set)set) != NULL) {
-                groups->trained[set] = lh_corpus_get_set(s->corpus, (lh_set)set)->values + axis;
+            if (lh_corpus_get_set(corpus, (lh_set)set) != NULL) {
+                groups->trained[set] = lh_corpus_get_set(corpus, (lh_set)set)->values + axis;
                 groups->leaves_out_trained = !with_trained;
             }
     }
@@ -226,8 +222,11 @@ lh_status lh_groups_open(lh_groups *groups, const lh_corpus *corpus, const lh_sp
     };
     memset(groups, 0, sizeof *groups);
     groups->axes = s.by->count;
-    for (int i = 0; i < s.by->count; i++) groups->name[i] = get_axis_name(spec, s.by->axes[i].axis);
-    compare_with_training(&s, spec->eval.with_trained);
+    for (int i = 0; i < s.by->count; i++) {
+        groups->name[i] = get_axis_name(spec, s.by->axes[i].axis);
+        groups->reach[i] = find_max_value(corpus, spec->task->axes, s.by->axes[i].axis);
+    }
+    find_trained_values(groups, corpus, spec->task, spec->eval.with_trained);
     lh_status status = choose_sets(groups, corpus, sets, error);
     if (status == LH_OK) status = group_candidates(&s, error);
     free(s.candidates);

@@ -77,7 +77,7 @@ static json_t *make_ones(size_t count) {
     return NULL;
 }
 
-bool lh_replace_nulls(json_t *object) {
+bool lh_mask_null_targets(json_t *object) {
     json_t *target = json_object_get(object, "target"), *mask = json_object_get(object, "mask");
     bool is_ok = true;
     for (size_t i = 0; is_ok && i < json_array_size(target); i++) {

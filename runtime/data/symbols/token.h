@@ -21,9 +21,10 @@ void lh_alphabet_close(lh_alphabet *alphabet);
 /* Whether the text, which need not end with 0, is a name in the alphabet. */
 bool lh_alphabet_has(const lh_alphabet *alphabet, const char *text, size_t bytes);
 
-/* Replaces every null in the list "target" of an object by token 0 with mask 0. The list "mask" must be as long as the
- * target; if it is missing and needed, it is made. false: no memory. */
-bool lh_replace_nulls(json_t *object);
+/* Replaces every null in the list "target" by token 0 and sets its mask to 0.
+ * The list "mask" must be as long as "target". A missing list is made for the first null.
+ * Returns false: no memory. */
+bool lh_mask_null_targets(json_t *object);
 
 /* Reads the tokens of a JSON list; tokens must hold all. LH_ERR_INPUT: an element is not in the alphabet; the message
  * has `location` (file and line), the list's key and the element's index. */
