@@ -8,10 +8,9 @@
 #include "longhand/spec.h"
 #include "longhand/status.h"
 
-/* Draws the task length of a step (the first step is 0): the length of all its sequences if `example` is LH_SHARED, or
- * one of the lengths of a mixed batch. A mixed batch then sorts its lengths, longest first, and sequence i gets the
- * length with index i of the sorted lengths. So `example` numbers the drawn lengths, not the sequences; in the source
- * of examples, sequence i is example i. */
+/* Draws a task length of a step (the first step is 0). If `example` is LH_SHARED, all sequences of the step have this
+ * length. Else `example` is an index into the drawn lengths of a mixed batch. The batch sorts these lengths, longest
+ * first, so `example` is not the index of the sequence that gets the length. */
 int lh_draw_train_length(const lh_spec *spec, lh_key key, uint32_t step, uint32_t example);
 
 /* Consecutive sequences of a batch that have the same task length n. */
@@ -32,7 +31,7 @@ typedef struct lh_batch_parts {
 lh_status lh_batch_parts_open(lh_batch_parts *parts, const lh_spec *spec, lh_error *error);
 void lh_batch_parts_close(lh_batch_parts *parts);
 
-/* Sets the parts to one part. */
+/* Makes the batch one part: `sequences` sequences of task length n. */
 void lh_batch_parts_set(lh_batch_parts *parts, int n, int sequences);
 
 /* Draws how often a step passes through the layers, for a spec with a progressive loss, as McLeish et al. 2024 do. With

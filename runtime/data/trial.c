@@ -178,7 +178,7 @@ static lh_status check_array(const probe *p, const char *name, const int32_t *fi
         if (first[i] != second[i])
             return lh_fail(p->error, LH_ERR_INPUT,
                            "%s: the position %s[%d] is %d, but %d with another target\n"
-                           "  expected: positions that do not depend on example->target, which a model writes",
+                           "  expected: positions that do not depend on example->target, since a model predicts it",
                            describe_example(p, text), name, i, first[i], second[i]);
     }
     return LH_OK;

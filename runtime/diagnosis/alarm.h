@@ -31,8 +31,8 @@ void lh_alarm_open(lh_alarm *alarm, const lh_spec *spec);
 /* Adds the metrics of step number `step`. True the first time that a rule applies. */
 bool lh_alarm_add(lh_alarm *alarm, int64_t step, const lh_step_metrics *metrics);
 
-/* Writes the warning: the step, the alarm, the tensors in that step's heavy_chunk, the largest parameter in the
- * engine's current state, and the last checkpoint in the run's folder `directory` (checkpoint_step -1: none). */
+/* Writes the warning: the step, the alarm, the tensors in the chunk with the largest gradient, the largest current
+ * parameter, and the last checkpoint in the run's folder `directory` (checkpoint_step -1: none). */
 void lh_alarm_write_warning(const lh_alarm *alarm, lh_engine *engine, const char *directory, int64_t checkpoint_step,
                             lh_error *warning);
 

@@ -226,7 +226,8 @@ static void test_invalid_file_is_refused(void **state) {
         {NAMES "0,1,122?............,4\n", "items.csv:2: no Latin square has these cells"},
         {NAMES "0,1,123?...4........,4\n", "items.csv:2: no Latin square has these cells"},
         {NAMES "0,1,12.?............,4\n", "items.csv:2: the puzzle is ambiguous: 2 symbols fit cell 3"},
-        {NAMES "0,1,123?............,3\n", "items.csv:2: the answer is 3\n  expected: 4, by the puzzle's cells"},
+        {NAMES "0,1,123?............,3\n",
+         "items.csv:2: the answer is 3\n  expected: 4, computed from the puzzle's cells"},
         {NAMES "0,2,123?............,4\n", "vectors or the condition is 2\n  expected: 1 or Binary"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

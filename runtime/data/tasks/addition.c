@@ -1,6 +1,12 @@
 /* Addition (Duan and Shi 2024): a + b, lowest digit first, in a frame of fixed width.
  *
  * symbols:        0 1 2 3 4 5 6 7 8 9 + * $ & @ A B C D E F G H I J K L M N O P Q R S T U V W X Y Z
+ * option base:    2..36 = 10; base of the digits; digits from 10 are A to Z
+ * option width:   2..4096 = 61; places of a number, with leading zeros
+ * option input:   plain aligned; plain: a + b; aligned: the operator, then digits of a and b in alternation
+ * option split:   permutation stratified; permutation: operands < `numbers`; stratified: up to base^6, by digit count
+ * option numbers: 64..4194304 = 1048576; number of training and validation pairs
+ * option parts:   2..1000 = 8; number of equal parts of these pairs; the last part is the validation set
  * symbol count:   base + 5, at least 15
  * start symbol:   $
  * end symbol:     &
@@ -9,17 +15,11 @@
  * chance:         1 / base
  * literal:        12+345
  * sets:           train test validation
- * axis digits:    1 to width - 1; significant digits of each number; outside the test set, of the longer number
- * axis carry:     0 to width; digits of the longest carry chain: one makes a carry, the others pass it on
+ * axis digits:    1 to width - 1; significant digits of the longer number
+ * axis carry:     0 to width; number of digits in the longest carry chain
  * axis trained:   0 to 1; 1 if the pair is a training example, else 0
  * axis frame:     0 to 4096; width of the frame, if an evaluation varies it; 0: no padding of numbers
- * positions:      of a digit, 2 more than its place (lowest: 0); of + and of the $ before the target, 1
- * option base:    2..36 = 10; base of the digits; digits from 10 are A to Z
- * option width:   2..4096 = 61; places of a number, with leading zeros
- * option input:   plain aligned; plain: a + b; aligned: the operator, then digits of a and b in alternation
- * option split:   permutation stratified; permutation: both < `numbers`; stratified: <= base^6, a share per digit count
- * option numbers: 64..4194304 = 1048576; number of training and validation pairs; limit of operands in `permutation`
- * option parts:   2..1000 = 8; parts of these pairs; the last part is the validation set
+ * positions:      2 + place for a digit (lowest place: 0); 1 for + and for the $ before the target
  */
 #include "data/arithmetic.h"
 

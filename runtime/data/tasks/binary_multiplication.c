@@ -9,7 +9,7 @@
  * output length:  n
  * chance:         0.5
  * baseline:       0.498 always 0
- * positions:      of a bit, b - place (lowest: 0), for b bits of input; of * and the token before the output, b + 1
+ * positions:      bits - place for a bit (lowest place: 0; bits: bits of input); bits + 1 for * and before the output
  */
 #include "data/tasks/operands.h"
 #include "data/tasks/terminator.h"
@@ -51,12 +51,12 @@ void lh_task_binary_multiplication(lh_rng *rng, int n, lh_example *example) {
 /* Positions of Cho et al. 2024, "Position Coupling for Improving Length Generalization of Arithmetic Transformers": a
  * product has as many places as its factors together. */
 void lh_place_binary_multiplication(const lh_example *example, int32_t *input, int32_t *target) {
-    int bits = 0, weight = 0;
+    int bits = 0, place = 0; /* place: of the next bit in its factor */
     for (int i = 0; i < example->input_length; i++) bits += example->input[i] != OPERATOR;
     for (int i = 0; i < example->input_length; i++) {
         const bool is_operator = example->input[i] == OPERATOR;
-        input[i] = is_operator ? bits + 1 : bits - weight;
-        weight = is_operator ? 0 : weight + 1;
+        input[i] = is_operator ? bits + 1 : bits - place;
+        place = is_operator ? 0 : place + 1;
     }
     target[0] = bits + 1;
     for (int i = 0; i + 1 < example->output_length; i++) target[i + 1] = i < bits ? bits - i : 0;

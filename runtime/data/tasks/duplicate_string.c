@@ -6,7 +6,7 @@
  * output length:  2 * n
  * chance:         0.5
  * baseline:       0.5278 majority bit of the sequence, everywhere
- * positions:      of a bit and its two copies, ascending from 2 in the input; 1 before the first output
+ * positions:      2, 3, ... for bits of the input; a bit's position for its two copies; 1 before the first output
  */
 #include "data/tasks/bits.h"
 #include "longhand/task.h"

@@ -5,6 +5,14 @@
  *                 U V W X Y Z aa ab ac ba bb bc ca cb cc da db dc ea eb ec fa fb fc ga gb gc ha hb hc ia ib
  *                 ic ja jb jc ka kb kc la lb lc ma mb mc na nb nc oa ob oc pa pb pc qa qb qc ra rb rc sa sb
  *                 sc ta tb tc ua ub uc va vb vc wa wb wc xa xb xc ya yb yc za
+ * option order:   reversed plain reversed_sum; reversed: lowest digits first; reversed_sum: only in the sum
+ * option padding: none longer; longer: zeros fill numbers to the length of the longer one, and sums to one digit more
+ * option longest: 1..4096 = 20; maximum digit count in training; each pair of digit counts is equally likely
+ * option pairs:   64..16777216 = 1048576; number of training and validation pairs
+ * option parts:   2..1000 = 64; number of parts of these pairs; the last part, at least one pair, is the validation set
+ * option tests:   1..10000 = 100; test pairs for each pair of digit counts
+ * option hints:   0..128 = 0; number of hints; a hint stands before a digit and shows the digit's place, cyclically
+ * option spaces:  0..99 = 0; percentage of the input's symbols with a space (_) before them
  * symbol count:   14 - 1 / (1 + hints + spaces) + hints, at least 13
  * start symbol:   =
  * end symbol:     &
@@ -18,15 +26,7 @@
  * axis first:     1 to 4096; digits of the first number
  * axis second:    1 to 4096; digits of the second number
  * axis trained:   0 to 1; 1 if the pair is a training example, else 0
- * positions:      of digits and their hints by place, from 2; + has 1; = has 1, or the greatest if the sum is plain
- * option order:   reversed plain reversed_sum; reversed: lowest digits first; reversed_sum: only in the sum
- * option padding: none longer; longer: zeros fill numbers to the length of the longer one, and sums to one digit more
- * option longest: 1..4096 = 20; most digits of a number in training; each pair of digit counts is equally likely
- * option pairs:   64..16777216 = 1048576; number of training and validation pairs
- * option parts:   2..1000 = 64; parts of these pairs; the last part, at least one pair, is the validation set
- * option tests:   1..10000 = 100; test pairs for each pair of digit counts
- * option hints:   0..128 = 0; number of hints; a hint stands before a digit and shows the digit's place, cyclically
- * option spaces:  0..99 = 0; percentage of the input's symbols with a space (_) before them
+ * positions:      2 + place for a digit and its hint; 1 for +; 1 for =, or the greatest position before a plain sum
  */
 #include <stddef.h>
 
@@ -36,9 +36,8 @@ lh_task_collect lh_task_free_addition;
 lh_task_solve lh_solve_free_addition;
 lh_task_place lh_place_free_addition;
 
-/* All divisions in the comment above are of integers, so 1 / (1 + hints) is 1 without hints, else 0. The number length
- * is the maximum number of adjacent digits; in tests, the greatest of the three values. With hints it is 1, because a
- * hint stands before each digit. Spaces also separate digits (`cut by spaces`), and have no position. */
+/* Formulas above divide integers: 1 / (1 + hints) is 1 without hints, else 0. The number length is the maximum count of
+ * adjacent digits. In tests it is the greatest of the three values. Hints and spaces separate digits. */
 static const char kind[] = "free_addition";
 
 enum { ORDER, PADDING, MAX_DIGITS, PAIRS, PARTS, TESTS, HINTS, SPACES }; /* options */
@@ -131,7 +130,7 @@ static void write_example(const lh_addends *addends, extras e, const int *option
     example->output_length = target.count;
 }
 
-/* The position of =. longer: digits of the longer number, and so the highest place that the sum can have. */
+/* The position of =: 1, or the greatest position of the example. longer: digit count of the longer number. */
 static int place_equals(const int *options, int longer) { return begins_with_lowest(options, true) ? 1 : longer + 3; }
 
 /* Positions of Cho et al. 2024, "Position Coupling for Improving Length Generalization of Arithmetic Transformers". */

@@ -1,11 +1,11 @@
-/* Full answers (Fan et al. 2024): the input has bits and =; the answer and padding are read at the tokens from = on.
+/* Full answers (Fan et al. 2024): the input has bits and =; from = on, the outputs are the answer, then padding.
  *
  * input symbols:  0 1 + = _
  * output symbols: 0 1 _
  * mask:           loss
+ * option operation: copy parity ones addition; copy: the bits; ones: their count, lowest bit first; addition: a + b
  * input length:   (2 + operation / 3) * n + 1 + 2 * (operation / 3)
  * output length:  (2 + operation / 3) * n + 1 + 2 * (operation / 3)
- * option operation: copy parity ones addition; copy: the bits; ones: their sum, lowest bit first; addition: a + b
  * chance:         0.3333
  */
 #include <string.h>
@@ -15,11 +15,10 @@
 
 lh_task_sample lh_task_full_answer;
 
-enum { OPERATION }; /* options */
-/* COUNT_ONES: the answer is the number of ones, in binary. */
-enum { COPY, PARITY, COUNT_ONES, ADDITION };
-enum { PLUS = 2, EQUALS = 3, EMPTY = 4 }; /* inputs */
-enum { PADDING = 2 };                     /* a label */
+enum { OPERATION };                          /* options */
+enum { COPY, PARITY, COUNT_ONES, ADDITION }; /* choices */
+enum { PLUS = 2, EQUALS = 3, EMPTY = 4 };    /* inputs */
+enum { PADDING = 2 };                        /* a label */
 
 static int count_ones(const uint16_t *bits, int n) {
     int count = 0;

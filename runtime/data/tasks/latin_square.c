@@ -10,7 +10,7 @@
  * grid:           4
  * sets:           train test validation
  * axis vectors:   1 to 3; number of rows and columns that the step to the answer combines
- * axis puzzle:    1 to 1200; number of a validation puzzle; every three are a puzzle and its two rotated copies
+ * axis puzzle:    1 to 1200; number of a validation puzzle; 1 to 3, 4 to 6, ... are a puzzle and its two rotated copies
  * option puzzles: 30 to 10000 = 3000; puzzles for each number of vectors; a tenth of them is the test set
  * option strict:  no yes; yes: without puzzles of three vectors that a step of two vectors also solves
  */
@@ -127,12 +127,11 @@ static lh_status add_example(const collection_state *s, lh_set set, const items 
     return s->c->add(s->c, set, &example, axes, error);
 }
 
-/* Adds all sets. A random tenth of the puzzles of each number of vectors is the test set. Each puzzle is taken with the
- * probability test / remaining, where `test` puzzles are still to be taken, and `remaining` puzzles are not yet
- * examined. */
+/* Adds all sets. The test set is a random tenth of the puzzles of each number of vectors. */
 static lh_status add_split(const collection_state *s, lh_error *error) {
     lh_rng rng = make_stream(s, SPLIT);
-    int remaining[LATIN_VECTORS], test[LATIN_VECTORS];
+    int remaining[LATIN_VECTORS]; /* puzzles that are in no set yet */
+    int test[LATIN_VECTORS];      /* puzzles that the test set still needs */
     lh_status status = LH_OK;
     for (int v = 0; v < LATIN_VECTORS; v++) {
         remaining[v] = s->counts[v];

@@ -82,27 +82,29 @@ static lh_status latin_check_puzzle(const latin_row *row, const latin_puzzle *p,
     *answer = latin_classify(p, false);
     if (answer->vectors > 0) return LH_OK;
     return lh_fail(row->error, LH_ERR_INPUT,
-                   "%s:%d: the puzzle takes more than one step\n  expected: an answer from one, two or three rows and "
-                   "columns at once",
+                   "%s:%d: the puzzle takes more than one step\n  expected: a puzzle that one step solves, from at "
+                   "most three rows and columns",
                    row->path, row->number);
 }
 
 /* Compares the answer, vectors and condition in the file, if any, with the computed values. */
-static lh_status latin_check_words(const latin_row *row, const latin_answer *answer) {
+static lh_status latin_check_optional_columns(const latin_row *row, const latin_answer *answer) {
     static const char *const conditions[] = {"Binary", "Ternary", "Quaternary"};
     const char *text, *name = conditions[answer->vectors - 1];
     int bytes;
     if (row->column[LATIN_ANSWER] >= 0 && latin_find_field(row, row->column[LATIN_ANSWER], &text, &bytes) &&
         (bytes != 1 || text[0] != '0' + answer->symbol))
-        return lh_fail(row->error, LH_ERR_INPUT, "%s:%d: the answer is %.*s\n  expected: %d, by the puzzle's cells",
-                       row->path, row->number, latin_limit_shown(bytes), text, answer->symbol);
+        return lh_fail(row->error, LH_ERR_INPUT,
+                       "%s:%d: the answer is %.*s\n  expected: %d, computed from the puzzle's cells", row->path,
+                       row->number, latin_limit_shown(bytes), text, answer->symbol);
     if (row->column[LATIN_CONDITION] < 0 || !latin_find_field(row, row->column[LATIN_CONDITION], &text, &bytes))
         return LH_OK;
     if (bytes == 1 && text[0] == '0' + answer->vectors) return LH_OK;
     if (bytes >= (int)strlen(name) && strncmp(text, name, strlen(name)) == 0) return LH_OK;
-    return lh_fail(row->error, LH_ERR_INPUT,
-                   "%s:%d: the number of vectors or the condition is %.*s\n  expected: %d or %s, by the puzzle's cells",
-                   row->path, row->number, latin_limit_shown(bytes), text, answer->vectors, name);
+    return lh_fail(
+        row->error, LH_ERR_INPUT,
+        "%s:%d: the number of vectors or the condition is %.*s\n  expected: %d or %s, computed from the puzzle's cells",
+        row->path, row->number, latin_limit_shown(bytes), text, answer->vectors, name);
 }
 
 /* Reads a puzzle and its answer from a line. */
@@ -113,7 +115,7 @@ static lh_status latin_read_row(const latin_row *row, latin_puzzle *p, latin_ans
         return lh_fail(row->error, LH_ERR_INPUT, "%s:%d: the line ends before its grid", row->path, row->number);
     lh_status status = latin_read_grid(row, text, bytes, p);
     if (status == LH_OK) status = latin_check_puzzle(row, p, answer);
-    return status == LH_OK ? latin_check_words(row, answer) : status;
+    return status == LH_OK ? latin_check_optional_columns(row, answer) : status;
 }
 
 /* Reads the indices of columns from the header line. */
@@ -136,8 +138,8 @@ static lh_status latin_read_names(const latin_row *row, int column[LATIN_COLUMNS
                    row->path, row->number);
 }
 
-/* Checks that the file has equally many puzzles of one, two and three vectors, and that this count is a multiple of 3,
- * since a puzzle has two rotated copies. */
+/* Checks that the file has equally many puzzles of one, two and three vectors. Each puzzle has two rotated copies, so
+ * this count must be a multiple of 3. */
 static lh_status latin_check_counts(const latin_answer *answers, int count, const char *path, lh_error *error) {
     int counts[LATIN_VECTORS] = {0};
     for (int i = 0; i < count; i++) counts[answers[i].vectors - 1]++;

@@ -1,4 +1,4 @@
-/* Missing Duplicate (Ruoss et al. 2023): the bit that is missing in the input, a string of bits that stands twice.
+/* Missing Duplicate (Ruoss et al. 2023): the bit that is missing in a string of bits and its copy.
  *
  * input symbols:  0 1 _ .
  * output symbols: 0 1

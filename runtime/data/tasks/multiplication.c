@@ -1,6 +1,13 @@
 /* Multiplication (Duan and Shi 2024, N x 1): a number times one digit, lowest digit first, in a frame of fixed width.
  *
  * symbols:        0 1 2 3 4 5 6 7 8 9 + * $ & @ A B C D E F G H I J K L M N O P Q R S T U V W X Y Z
+ * option base:    2..36 = 10; base of the digits; digits from 10 are A to Z
+ * option width:   2..4096 = 60; places of the number, with leading zeros
+ * option extra:   0..16 = 2; places of the product beyond the width
+ * option input:   plain aligned; plain: a * b; aligned: the operator, then b after every digit of a
+ * option split:   permutation stratified; permutation: a < `numbers`, b >= 0; stratified: a <= base^6, b >= 1
+ * option numbers: 64..4194304 = 1048576; number of training and validation pairs
+ * option parts:   2..1000 = 8; number of equal parts of these pairs; the last part is the validation set
  * symbol count:   base + 5, at least 15
  * start symbol:   $
  * end symbol:     &
@@ -9,18 +16,11 @@
  * chance:         1 / base
  * literal:        123*6
  * sets:           train test validation
- * axis digits:    1 to width - 1 / (extra + 1); significant digits of the number; without extra, below width
- * axis carry:     0 to width; digits of the longest carry chain: one makes a carry, each other one only with a carry
+ * axis digits:    1 to width - 1 / (extra + 1); significant digits of the number
+ * axis carry:     0 to width; number of digits in the longest carry chain
  * axis trained:   0 to 1; 1 if the pair of number and digit is a training example, else 0
  * axis frame:     0 to 4096; width of the frame, if an evaluation varies it; 0: no padding of numbers
- * positions:      of digits, greatest for the lowest; of * and of the $ before the target, 1 more than that
- * option base:    2..36 = 10; base of the digits; digits from 10 are A to Z
- * option width:   2..4096 = 60; places of the number, with leading zeros
- * option extra:   0..16 = 2; places of the product beyond the width
- * option input:   plain aligned; plain: a * b; aligned: the operator, then b after every digit of a
- * option split:   permutation stratified; permutation: numbers < `numbers`, digits >= 0; stratified: <= base^6, >= 1
- * option numbers: 64..4194304 = 1048576; number of training and validation pairs
- * option parts:   2..1000 = 8; parts of these pairs; the last part is the validation set
+ * positions:      p - place for a digit (lowest place: 0; p: width + extra); p + 1 for * and the $ before the target
  */
 #include "data/arithmetic.h"
 
@@ -77,13 +77,11 @@ static void write_example(const int *options, const uint8_t *x, const uint8_t *y
 }
 
 /* Positions of Cho et al. 2024, "Position Coupling for Improving Length Generalization of Arithmetic Transformers",
- * where a product has one place more than its first factor; here it has `extra` more. The lowest digit has the greatest
- * position of all digits; the positions of * and of the $ before the target are greater by 1. The single digit has
- * weight 0. */
+ * where a product has one place more than its first factor; here it has `extra` more. The single digit has place 0. */
 void lh_place_multiplication(const lh_example *example, int32_t *input, int32_t *target) {
     const bool is_aligned = example->options[INPUT] == ALIGNED;
-    bool is_second = true; /* the next digit to the left is the second factor */
-    int digits = 0, weight = 0;
+    bool is_second = true;     /* the next digit to the left is the second factor */
+    int digits = 0, place = 0; /* place: of the first factor's next digit */
     for (int t = 0; t < example->input_length; t++) digits += lh_is_digit_token(example->input[t]);
     const int places = (is_aligned ? digits / 2 : digits - 1) + example->options[EXTRA];
     for (int t = example->input_length - 1; t >= 0; t--) {
@@ -92,7 +90,7 @@ void lh_place_multiplication(const lh_example *example, int32_t *input, int32_t 
             input[t] = places + 1;
             is_second = false;
         } else if (lh_is_digit_token(example->input[t])) {
-            input[t] = is_second ? places : places - weight++;
+            input[t] = is_second ? places : places - place++;
             if (is_aligned) is_second = !is_second;
         }
     }

@@ -4,7 +4,7 @@
  * output symbols: 0 1
  * input length:   n
  * output length:  n
- * option order:   odd even; bits that come first, by index from 0; the paper's code has odd, but a comment in it even
+ * option order:   odd even; indices, from 0, of the bits that come first
  * chance:         0.5
  * baseline:       0.5278 majority bit of the sequence, everywhere
  */
@@ -14,7 +14,7 @@
 lh_task_sample lh_task_odds_first;
 
 enum { ORDER }; /* options */
-/* The paper's code puts the bits at odd places first, although a comment in this code says even. */
+/* The paper's code puts the odd indices first. A comment in the paper's code says even. */
 enum { ODD, EVEN };
 
 void lh_task_odds_first(lh_rng *rng, int n, lh_example *example) {

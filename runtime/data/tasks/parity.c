@@ -4,6 +4,10 @@
  * symbols:        0 1 2 3 4 5 6 7 8 9 + * $ & @
  * start symbol:   $
  * end symbol:     &
+ * option width:   2..4096 = 61; places of a number, with leading zeros
+ * option target:  running last; running: the parity up to each bit; last: the parity of all bits
+ * option numbers: 64..4194304 = 1048576; training and validation numbers are 0 to numbers - 1 in a random order
+ * option parts:   2..1000 = 8; number of equal parts of these numbers; the last part is the validation set
  * input length:   width + 2
  * output length:  width + 1 - target * (width - 1)
  * chance:         0.5
@@ -12,10 +16,6 @@
  * axis digits:    1 to width; significant bits of the number
  * axis trained:   0 to 1; 1 if the number is a training example, else 0
  * axis frame:     0 to 4096; width of the frame, if an evaluation varies it; 0: no padding of numbers
- * option width:   2..4096 = 61; places of a number, with leading zeros
- * option target:  running last; running: the parity up to each bit; last: the parity of all bits
- * option numbers: 64..4194304 = 1048576; training and validation numbers are 0 to numbers - 1 in a random order
- * option parts:   2..1000 = 8; parts of these numbers; the last part is the validation set
  */
 #include "data/arithmetic.h"
 

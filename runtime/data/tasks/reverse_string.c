@@ -6,7 +6,7 @@
  * output length:  n
  * chance:         0.5
  * baseline:       0.5278 majority bit of the sequence, everywhere
- * positions:      of a bit and its copy, ascending in the input; the greatest one before the first output
+ * positions:      1 to n for bits of the input; a bit's position for its copy; n + 1 before the first output
  */
 #include "data/tasks/bits.h"
 #include "longhand/task.h"

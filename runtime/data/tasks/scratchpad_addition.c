@@ -3,6 +3,12 @@
  * symbols:        0 1 2 3 4 5 6 7 8 9 + = & : , > P
  * start symbol:   =
  * end symbol:     &
+ * option format:  recursive running; recursive: digit by digit, with the rest of the problem; running: all partial sums
+ * option numbers: 2..8 = 2; numbers of a sum; recursive scratchpads have two
+ * option longest: 1..1000 = 10; maximum digit count in training; all digit counts are equally likely
+ * option pairs:   64..16777216 = 1048576; number of training and validation examples
+ * option parts:   2..1000 = 64; number of parts of these examples; the last part, at least one, is the validation set
+ * option tests:   1..10000 = 100; test examples for each pair of digit counts of the first two numbers
  * input length:   numbers * (longest + 1) - 1
  * output length:  (1 - format) * (longest * (3 * longest + 25) / 2 + 1) + format * numbers * (longest + 2)
  * chance:         0.1
@@ -14,12 +20,6 @@
  * axis first:     1 to 4096; digits of the first number
  * axis second:    1 to 4096; digits of the second number
  * axis trained:   0 to 1; 1 if the numbers are a training example, else 0
- * option format:  recursive running; recursive: digit by digit, with the rest of the problem; running: all partial sums
- * option numbers: 2..8 = 2; numbers of a sum; recursive scratchpads have two
- * option longest: 1..1000 = 10; most digits of a number in training; all digit counts are equally likely
- * option pairs:   64..16777216 = 1048576; number of training and validation examples
- * option parts:   2..1000 = 64; parts of these examples; the last part, at least one example, is the validation set
- * option tests:   1..10000 = 100; test examples for each pair of digit counts of the first two numbers
  */
 #include <stddef.h>
 #include <string.h>

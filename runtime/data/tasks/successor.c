@@ -1,6 +1,10 @@
 /* Successor (Duan and Shi 2024): n + 1, lowest digit first, in a frame of fixed width.
  *
  * symbols:        0 1 2 3 4 5 6 7 8 9 + * $ & @ A B C D E F G H I J K L M N O P Q R S T U V W X Y Z
+ * option base:    2..36 = 10; base of the digits; digits from 10 are A to Z
+ * option width:   2..4096 = 61; places of a number, with leading zeros
+ * option numbers: 64..4194304 = 1048576; training and validation numbers are 0 to numbers - 1 in a random order
+ * option parts:   2..1000 = 8; number of equal parts of these numbers; the last part is the validation set
  * symbol count:   base + 5, at least 15
  * start symbol:   $
  * end symbol:     &
@@ -10,13 +14,9 @@
  * literal:        1999
  * sets:           train test validation
  * axis digits:    1 to width - 1; significant digits of the number
- * axis carry:     0 to width; digits of the longest carry chain: the trailing digits that are base - 1
+ * axis carry:     0 to width; number of digits in the carry chain, the trailing digits that are base - 1
  * axis trained:   0 to 1; 1 if the number is a training example, else 0
  * axis frame:     0 to 4096; width of the frame, if an evaluation varies it; 0: no padding of numbers
- * option base:    2..36 = 10; base of the digits; digits from 10 are A to Z
- * option width:   2..4096 = 61; places of a number, with leading zeros
- * option numbers: 64..4194304 = 1048576; training and validation numbers are 0 to numbers - 1 in a random order
- * option parts:   2..1000 = 8; parts of these numbers; the last part is the validation set
  */
 #include "data/arithmetic.h"
 
