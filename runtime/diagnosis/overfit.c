@@ -8,14 +8,12 @@
 #include "base/json_text.h"
 
 static const double FULL_ACCURACY = 1.0 - 1e-9; /* an attainable accuracy of at least this value counts as 1 */
-/* A smaller gradient norm counts as no gradient. The value is Adam's epsilon, which exceeds every element of such a
- * gradient. */
-static const double NO_GRADIENT = 1e-8;
-static const double HARDLY_MOVED = 0.01;  /* sum of the norms of all updates, relative to the initial norm */
-static const double FAR_AWAY = 10.0;      /* norm of the parameters, relative to the initial norm */
-static const double ABOVE_GUESSING = 1.5; /* loss, relative to the loss of guessing */
-static const double STILL_FALLING = 0.98; /* recent loss, relative to the earlier loss */
-static const double DROPOUT_COSTS = 0.1;  /* gain in accuracy with dropout off */
+static const double NO_GRADIENT = 1e-8;         /* a smaller gradient norm counts as no gradient; Adam's epsilon */
+static const double HARDLY_MOVED = 0.01;        /* sum of the norms of all updates, relative to the initial norm */
+static const double FAR_AWAY = 10.0;            /* norm of the parameters, relative to the initial norm */
+static const double ABOVE_GUESSING = 1.5;       /* loss, relative to the loss of guessing */
+static const double STILL_FALLING = 0.98;       /* recent loss, relative to the earlier loss */
+static const double DROPOUT_COSTS = 0.1;        /* gain in accuracy with dropout off */
 /* Loss, relative to the loss of guessing, at which a model usually answers all examples correctly. */
 static const double TARGET_OF_GUESS = 0.1;
 static const double LONGEST_FORECAST = 1e9; /* maximum number of steps of a forecast */
@@ -30,10 +28,9 @@ lh_overfit_cause lh_overfit_find_cause(const lh_overfit_facts *f) {
         return LH_OVERFIT_RATE_HIGH;
     if (f->end_attainable < FULL_ACCURACY)
         return f->start_attainable < FULL_ACCURACY ? LH_OVERFIT_INDISTINGUISHABLE : LH_OVERFIT_COLLAPSED;
-    /* The recent gain is subtracted from accuracy - recent_accuracy, because a mean over recent windows may be below
-     * the current value by as much as this gain. */
-    double gained = fmax(f->recent_accuracy - f->earlier_accuracy, 0);
-    if (f->accuracy - f->recent_accuracy - gained > DROPOUT_COSTS) return LH_OVERFIT_DROPOUT;
+    /* While the accuracy rises, its recent mean lags behind the current value. */
+    double greatest_lag = fmax(f->recent_accuracy - f->earlier_accuracy, 0);
+    if (f->accuracy - f->recent_accuracy - greatest_lag > DROPOUT_COSTS) return LH_OVERFIT_DROPOUT;
     if (f->recent_loss < STILL_FALLING * f->earlier_loss) return LH_OVERFIT_FALLING;
     return LH_OVERFIT_UNKNOWN;
 }
@@ -108,9 +105,8 @@ static void put_hint(FILE *out, lh_overfit_cause cause, const lh_overfit_run *ru
     switch (cause) {
     case LH_OVERFIT_NOTHING_COUNTED:
     case LH_OVERFIT_CONFLICT:
-        fprintf(out, "the %s %s: trainer sample --length %d --count %d --text",
-                spec->corpus != NULL ? "examples of" : "sampler of task",
-                spec->corpus != NULL ? spec->corpus->train.path : spec->task->kind,
+        fprintf(out, "check the examples of %s%s: trainer sample --length %d --count %d --text",
+                spec->corpus != NULL ? "" : "task ", spec->corpus != NULL ? spec->corpus->train.path : spec->task->kind,
                 lh_get_reported_length(spec, run->length), run->examples < 100 ? run->examples : 100);
         break;
     case LH_OVERFIT_SHORT: fprintf(out, "more --steps, or a smaller --log-every"); break;
@@ -120,7 +116,7 @@ static void put_hint(FILE *out, lh_overfit_cause cause, const lh_overfit_run *ru
     case LH_OVERFIT_COLLAPSED: put_rate(out, spec_rate < rate ? spec_rate : 0.1 * rate); break;
     case LH_OVERFIT_INDISTINGUISHABLE:
         fprintf(out,
-                "another encoding, from which the model learns the positions of tokens (trainer info shows this one)");
+                "an encoding that gives the model the positions of tokens (trainer info shows the current encoding)");
         break;
     case LH_OVERFIT_FALLING:
         fprintf(out, "--steps %.0f, if the loss keeps falling at this rate; or a higher --learning-rate",
@@ -129,8 +125,7 @@ static void put_hint(FILE *out, lh_overfit_cause cause, const lh_overfit_run *ru
     case LH_OVERFIT_DROPOUT: fprintf(out, "a build with --set model.dropout=0, or more --steps"); break;
     case LH_OVERFIT_UNKNOWN:
         fprintf(out, "more --steps; --overfit 1; a third of this --learning-rate; another --seed; trainer gradcheck of "
-                     "a build with "
-                     "--set precision=float64");
+                     "a build with --set precision=float64");
         break;
     }
 }

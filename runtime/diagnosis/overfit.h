@@ -1,5 +1,5 @@
-/* Explains why a model trained on a few fixed examples (--overfit K) does not answer all of them correctly: the
- * measured facts and the likely cause. The cause is LH_OVERFIT_UNKNOWN unless the facts show it. */
+/* Explains why a model trained on a few fixed examples (--overfit K) does not answer all of them correctly. The message
+ * has the measured facts and the likely cause. */
 #ifndef LONGHAND_OVERFIT_H
 #define LONGHAND_OVERFIT_H
 
@@ -9,20 +9,19 @@ typedef struct lh_overfit_run {
     int examples; /* K */
     int length;   /* task length of the examples */
     uint64_t seed;
-    lh_separate_seeds separate_seeds; /* the parts of the random numbers that have seeds of their own */
+    lh_separate_seeds separate_seeds;
     double learning_rate;
     const char *metrics; /* path of the run's metrics.jsonl */
     const char *init;    /* path of the checkpoint with the initial parameters; NULL: random parameters */
 } lh_overfit_run;
 
 typedef struct lh_overfit_facts {
-    /* Facts of the examples, of which the first LH_OVERFIT_EXAMPLES are compared. */
+    /* Facts of the first LH_OVERFIT_EXAMPLES examples. */
     int64_t counted;        /* number of labels that count towards accuracy */
-    double data_attainable; /* highest accuracy that any model can reach: equal tokens of the input (and of the target,
-                             * in a generative model) get equal answers */
+    double data_attainable; /* highest accuracy if examples with equal tokens get equal answers */
 
-    /* Facts of metrics.jsonl. A window is a line of this file, which has means over the steps since the previous line.
-     * `recent` is the last quarter of the windows, `earlier` the quarter before it. */
+    /* Facts of metrics.jsonl. A window is a line of this file: means over the steps since the previous line. `recent`
+     * is the last quarter of the windows, `earlier` the quarter before it. */
     int windows;
     double first_loss, earlier_loss, recent_loss;             /* dropout on; first_loss: mean over the first quarter */
     double steps_between;                                     /* steps between the middles of `earlier` and `recent` */
@@ -35,11 +34,11 @@ typedef struct lh_overfit_facts {
     /* Facts of the model. */
     int64_t steps;     /* steps of the run so far */
     double start_norm; /* norm of the initial parameters */
-    /* Highest accuracy if positions with equal outputs get equal answers, over at most 512 counted positions:
-     * start_attainable with the initial parameters, end_attainable with the current parameters. */
-    double start_attainable, end_attainable;
-    double accuracy, loss; /* current values, dropout off */
-    double guess_loss;     /* loss of equally likely classes */
+    /* Highest accuracy if positions with equal outputs get equal answers, over at most 512 counted positions: */
+    double start_attainable; /* with the initial parameters */
+    double end_attainable;   /* with the current parameters */
+    double accuracy, loss;   /* current values, dropout off */
+    double guess_loss;       /* loss of equally likely classes */
 } lh_overfit_facts;
 
 enum { LH_OVERFIT_EXAMPLES = 4096 /* maximum number of compared examples */ };
@@ -55,16 +54,17 @@ typedef enum lh_overfit_cause {
     LH_OVERFIT_COLLAPSED,         /* equal outputs for different targets, but not with the initial parameters */
     LH_OVERFIT_DROPOUT,           /* much better with dropout off */
     LH_OVERFIT_FALLING,           /* the loss still falls */
-    LH_OVERFIT_UNKNOWN
+    LH_OVERFIT_UNKNOWN            /* the facts show no cause */
 } lh_overfit_cause;
 
 /* The task length of the examples: the longest training length. */
 int lh_overfit_get_length(const lh_spec *spec);
 
-/* Computes sums over the examples, with dropout off and fixed positions. LH_ERR_INPUT: as for `evaluate`. */
+/* Evaluates the examples, with dropout off and fixed positions. Fails as lh_engine_ops.evaluate does. */
 lh_status lh_overfit_evaluate(const lh_overfit_run *run, lh_engine *engine, lh_sums *sums, lh_error *error);
 
-/* Measures all facts. engine: memory must be reserved for the run's examples; on return its parameters are unchanged.
+/* Measures all facts. On return the engine's parameters are unchanged.
+ *   engine   has reserved memory for the run's examples
  * LH_ERR_ENVIRONMENT: out of memory, or the device failed; LH_ERR_INPUT: faulty examples, metrics or `init`. */
 lh_status lh_overfit_measure(const lh_overfit_run *run, lh_engine *engine, lh_overfit_facts *facts, lh_error *error);
 
@@ -74,9 +74,9 @@ lh_status lh_overfit_read_metrics(const char *path, lh_overfit_facts *facts, lh_
 /* Finds the likely cause. */
 lh_overfit_cause lh_overfit_find_cause(const lh_overfit_facts *facts);
 
-/* Estimates the total number of steps after which the loss is a tenth of the loss of guessing, if the loss keeps
- * falling at the current rate. The result is rounded up to two digits and is at most 1e9. If the loss is already
- * lower, returns twice facts->steps. */
+/* Estimates the number of steps, counted from the first, until the loss is a tenth of the loss of guessing. Assumes
+ * that the loss keeps falling at the current rate. The result is rounded up to two digits and is at most 1e9. If the
+ * loss is already lower, returns twice facts->steps. */
 double lh_overfit_estimate_steps(const lh_overfit_facts *facts);
 
 /* Writes the message: accuracy, cause, facts, hint. Returns LH_ERR_INPUT, or LH_ERR_ENVIRONMENT if there

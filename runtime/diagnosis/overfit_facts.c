@@ -50,7 +50,7 @@ static window *read_windows(char *text, int *count) {
     return windows;
 }
 
-/* The unweighted means over windows; all windows, with at most one exception, have the same length. */
+/* Unweighted means over windows. At most one window has another number of steps. */
 static window compute_mean(const window *windows, int count) {
     window mean = {0};
     for (int i = 0; i < count; i++) {
@@ -98,12 +98,11 @@ lh_status lh_overfit_read_metrics(const char *path, lh_overfit_facts *facts, lh_
     return status;
 }
 
-/* ---- bounds of the accuracy, because equal inputs or outputs get equal answers ---- */
+/* ---- highest accuracy if equal inputs or outputs get equal answers ---- */
 
 static int compare_labels(const void *a, const void *b) { return *(const uint16_t *)a - *(const uint16_t *)b; }
 
-/* The greatest number of correct answers in a group of `count` examples that all get the same answer: the frequency of
- * the most frequent label. Sorts the labels. */
+/* Returns the greatest number of correct answers if all answers are equal. Sorts the labels. */
 static int64_t count_most_frequent(uint16_t *labels, int64_t count) {
     int64_t best = 0, repeats = 0;
     qsort(labels, (size_t)count, sizeof *labels, compare_labels);
@@ -146,8 +145,7 @@ static int64_t count_best_of_equal_inputs(const example *group, int64_t count, u
     return best;
 }
 
-/* Computes the highest accuracy that a model can reach; a model gives equal tokens equal answers. Also counts the
- * positions with a counted label. */
+/* Sets facts->counted and facts->data_attainable. */
 static lh_status measure_data(const lh_batch *batch, const lh_spec *spec, lh_overfit_facts *facts, lh_error *error) {
     int count = batch->shape.sequences;
     size_t labels = (size_t)batch->shape.labels;
@@ -180,7 +178,7 @@ static lh_status measure_data(const lh_batch *batch, const lh_spec *spec, lh_ove
 
 /* ---- outputs ---- */
 
-enum { MAX_OUTPUTS = 512 };               /* maximum number of positions, which are all compared with each other */
+enum { MAX_OUTPUTS = 512 };               /* maximum number of compared positions */
 static const double EQUAL_OUTPUTS = 1e-5; /* difference of logits, relative to the largest logit */
 
 /* Outputs of some counted positions. */
@@ -223,7 +221,7 @@ static lh_draw make_draw(const lh_overfit_run *run) {
     return (lh_draw){.key = key, .domain = LH_DOMAIN_EVAL};
 }
 
-/* Computes the logits of counted positions of the first examples. batch, logits: buffers for one example or more. */
+/* Computes the logits of counted positions of the first examples. batch, logits: buffers for one example. */
 static lh_status compute_outputs(const lh_overfit_run *run, lh_engine *engine, lh_batch *batch, double *logits,
                                  outputs *p, lh_error *error) {
     lh_source source = make_source(run);
@@ -267,8 +265,7 @@ static lh_status read_start(const lh_overfit_run *run, const lh_spec *spec, lh_s
     return LH_OK;
 }
 
-/* Measures the outputs with the current parameters, then with the initial parameters. For this the engine gets the
- * initial parameters, and at the end the current parameters again. */
+/* Sets facts->start_norm, start_attainable and end_attainable. The engine temporarily gets the initial parameters. */
 static lh_status measure_outputs(const lh_overfit_run *run, lh_engine *engine, lh_batch *batch, lh_overfit_facts *facts,
                                  lh_error *error) {
     const lh_spec *spec = engine->spec;

@@ -56,8 +56,7 @@ static lh_status verify_checksum(const char *path, const lh_st_file *file, const
     return lh_fail(error, LH_ERR_INPUT, "%s: damaged: its checksum is %s, expected %.40s", path, text, expected);
 }
 
-/* Whether a trainer wrote the file: its metadata has a checksum or the format. One of the two suffices, so that a
- * checkpoint with one damaged entry is still recognised. */
+/* Whether a trainer wrote the file. One of two metadata entries suffices, in case the other one is damaged. */
 static bool is_checkpoint(const lh_st_file *file) {
     const char *format = lh_st_find_metadata(file, "format");
     return lh_st_find_metadata(file, LH_CHECKSUM_KEY) != NULL ||
@@ -96,7 +95,7 @@ static double read_element(const lh_st_tensor *file_tensor, size_t index) {
     return narrow_value;
 }
 
-/* Copies a tensor of a file to its place in a vector of all parameters or of a state of the optimiser. */
+/* Copies a file's tensor to its place in a vector, [parameter_storage]. */
 static void copy_tensor(const lh_tensor *tensor, const lh_st_tensor *file_tensor, int real_bytes, void *vector) {
     int64_t columns = lh_count_tensor_columns(tensor);
     for (int64_t r = 0; r < lh_count_tensor_rows(tensor); r++)
@@ -131,7 +130,7 @@ static const lh_st_tensor *find_matching_tensor(const char *path, const lh_st_fi
     return NULL;
 }
 
-/* Whether the model has a tensor of this name, or the name may belong to an optimiser's state. */
+/* Whether a checkpoint of the model may have a tensor of this name. */
 static bool is_expected_tensor(const lh_spec *spec, const char *name) {
     if (strncmp(name, "optimizer.", 10) == 0) return true;
     for (int t = 0; t < spec->tensor_count; t++)
@@ -150,8 +149,8 @@ static lh_status check_parameters(const char *path, const lh_st_file *file, cons
     if (digest && strcmp(digest, spec->model_digest) != 0)
         return lh_fail(
             error, LH_ERR_INPUT,
-            "%s: model digest %s, expected %s (%s): the tensors have these names and shapes, but another encoding "
-            "(such as other buckets of t5), network or vocabulary",
+            "%s: model digest %s, expected %s (%s): names and shapes of the tensors match, but the encoding (such as "
+            "the buckets of t5), the network or the vocabulary differs",
             path, digest, spec->model_digest, spec->id);
     return LH_OK;
 }
@@ -190,8 +189,7 @@ lh_status lh_checkpoint_read_parameters(const char *path, const lh_spec *spec, i
     return status;
 }
 
-/* Checks the file's checksum against the plan's, if the plan depends on the initial parameters: all runs of a folder
- * then use the same file. */
+/* Checks that the file has the checksum of the plan, if the plan has one. */
 static lh_status check_init_checksum(const char *path, const lh_st_file *file, const lh_spec *spec, lh_error *error) {
     const char *planned = spec->train.init_checksum, *checksum = lh_st_find_metadata(file, LH_CHECKSUM_KEY);
     if (planned == NULL || (checksum != NULL && strcmp(checksum, planned) == 0)) return LH_OK;
@@ -216,7 +214,7 @@ lh_status lh_checkpoint_read_init(const char *path, const lh_spec *spec, int rea
 
 /* ---- resuming ---- */
 
-/* The result of reading a file: it is valid, refused by check_origin, damaged, unreadable, or absent. */
+/* The result of reading a file; REFUSED: by check_origin. */
 typedef enum outcome { VALID, REFUSED, DAMAGED, UNREADABLE, ABSENT } outcome;
 
 static lh_status check_entry(const char *path, const lh_st_file *file, const char *key, const char *expected,
@@ -227,7 +225,7 @@ static lh_status check_entry(const char *path, const lh_st_file *file, const cha
                    key, actual ? actual : "", expected);
 }
 
-/* Checks the optimiser, before the plan's digest, because this message is more specific. */
+/* Checks the optimiser. The plan digest covers it, too, but this message is more specific. */
 static lh_status check_optimizer(const char *path, const lh_st_file *file, const lh_spec *spec, lh_error *error) {
     const char *actual = lh_st_find_metadata(file, LH_OPTIMIZER_KEY), *expected = spec->optimizer.kind;
     if (actual != NULL && strcmp(actual, expected) == 0) return LH_OK;
@@ -237,8 +235,7 @@ static lh_status check_optimizer(const char *path, const lh_st_file *file, const
                    path, actual != NULL ? actual : "", expected);
 }
 
-/* Checks that the file's format, optimiser, plan, sources, build and training set are those of this run: a difference
- * in any of them changes the bits. */
+/* Checks all properties of the file that determine the bits of the resumed run. */
 static lh_status check_origin(const char *path, const lh_st_file *file, const lh_spec *spec, const lh_run_facts *facts,
                               lh_error *error) {
     lh_status status = check_entry(path, file, "format", LH_CHECKPOINT_FORMAT, error);
@@ -269,7 +266,7 @@ static lh_status read_counters(const char *path, const lh_st_file *file, lh_run_
     return LH_OK;
 }
 
-/* Checks that every learned tensor has each state of the optimiser, in the precision of the training. */
+/* Checks that the file has every state of the optimiser, and the precision of the training. */
 static lh_status check_state(const char *path, const lh_st_file *file, const lh_spec *spec, int real_bytes,
                              lh_error *error) {
     char name[LH_MAX_NAME_BYTES];

@@ -24,15 +24,15 @@ void lh_checkpoint_name_state(char name[LH_MAX_NAME_BYTES], const lh_spec *spec,
 /* Writes the path directory/checkpoint<suffix>.safetensors. */
 lh_status lh_checkpoint_make_path(char path[PATH_MAX], const char *directory, const char *suffix, lh_error *error);
 
-/* Hashes of a tensor (name, type, shape, data) and of an entry of metadata (key, value; 0 for the checksum itself). A
- * file's checksum is the sum of the hashes of all tensors and entries, independent of their order. */
-uint64_t lh_checkpoint_hash_tensor(const lh_st_tensor *tensor);
-uint64_t lh_checkpoint_hash_meta(const lh_st_meta *meta);
+/* A file's checksum is the sum of the hashes of all tensors and all entries of metadata. */
+uint64_t lh_checkpoint_hash_tensor(const lh_st_tensor *tensor); /* hash of name, type, shape and data */
+uint64_t lh_checkpoint_hash_meta(const lh_st_meta *meta);       /* hash of key and value; 0 for the checksum itself */
 
-/* Reads a file and verifies its checksum; all readers of checkpoints call this first. needs_checksum: the file must
- * have a checksum, as all files of trainers do; false: a file whose metadata has no `format` may lack a checksum. On
- * success the caller frees *file with lh_st_free. Fails as lh_read_file does; LH_ERR_INPUT also if the file is not a
- * valid safetensors file, or its checksum is wrong or missing. */
+/* Reads a file and verifies its checksum. All readers of checkpoints call this first.
+ *   needs_checksum   false: a file without `format` in its metadata may lack a checksum
+ *   file             on success, the caller frees *file with lh_st_free
+ * Fails as lh_read_file does; LH_ERR_INPUT also: the file is no valid safetensors file, or its checksum is wrong or
+ * missing. */
 lh_status lh_checkpoint_open(const char *path, bool needs_checksum, lh_st_file **file, lh_error *error);
 
 #endif

@@ -1,6 +1,7 @@
-/* Decoding on the CPU: blocks of sequences, token by token, with cached keys and values of earlier tokens. A sequence
- * that has ended leaves its block. In an evaluation the same functions first run a pass over the targets; then each
- * sequence is decoded from its first wrong answer on, with the keys and values that the pass has cached. */
+/* Decoding on the CPU: blocks of sequences, token by token, with cached keys and values of earlier tokens.
+ *
+ * An evaluation first runs a pass over the targets. The pass gives the answers up to the first wrong answer, and caches
+ * keys and values. Decoding then gives the answers after the wrong answer. */
 #include "engine/cpu_decode.h"
 
 #include <stdlib.h>
@@ -15,10 +16,9 @@ enum {
     BLOCK_BYTES = 64 << 20 /* maximum bytes of a block's memory: blocks of long sequences have fewer sequences */
 };
 
-/* In an evaluation, a row of a block waits until decoding reaches the end of the row's known answers. A row that would
- * have to wait for at most this number of tokens does not wait: it starts at once and decodes these tokens again, which
- * costs less than moving the row later. */
-enum { SHORTEST_WAIT = 16 };
+/* In an evaluation, a row waits until decoding reaches the end of the row's known answers. A row may start this number
+ * of tokens earlier: decoding these tokens again costs less than moving the row later. */
+enum { EARLY_TOKENS = 16 };
 
 /* A row of a block: a sequence that is decoded, with its state. */
 typedef struct decoded_row {
@@ -28,14 +28,17 @@ typedef struct decoded_row {
     bool waits;      /* the row waits for the token after its last known answer */
 } decoded_row;
 
-/* A lane decodes one lh_cpu_block at a time. The first rows, lh_cpu_block.sequences of them, are being decoded; the
- * rows after them wait or have ended. */
+/* A lane decodes one lh_cpu_block at a time. The first lh_cpu_block.sequences rows are being decoded. The rows after
+ * these wait or have ended. */
 struct lh_decode_lane {
     const lh_cpu_engine *cpu;
     lh_cpu_step step;            /* constants of the calls; step.shape.sequences counts the spare row, too */
-    int n, sequences, labels;    /* n: task length; sequences: maximum in a block; labels: per sequence */
+    int n;                       /* task length */
+    int sequences;               /* maximum of a block, without the spare row */
+    int labels;                  /* labels of a sequence */
     size_t inputs;               /* input tokens of a sequence */
-    void *memory, *logits;       /* memory: cached keys and values; logits: [sequences][labels][classes] */
+    void *memory;                /* cached keys and values */
+    void *logits;                /* [sequences][labels][classes] */
     lh_batch batch;              /* the rows; their targets are the answers so far */
     decoded_row rows[BLOCK + 1]; /* rows[sequences] is spare */
     lh_query query;              /* the query that is decoded; evaluation: points to `examples` */
@@ -119,28 +122,26 @@ static void take_answers(lh_decode_lane *lane, lh_cpu_block *block, int t) {
     }
 }
 
-/* The token at which a waiting row continues. From there on, the cached keys and values are those of the target, not of
- * the answers. */
-static int find_next_token(const lh_decode_lane *lane, int row) {
+/* The first token that a waiting row must decode. From this token on, the cache has keys and values of the target. */
+static int find_start(const lh_decode_lane *lane, int row) {
     return find_token(lane, row, lane->rows[row].known_count - 1) + 1;
 }
 
-/* The first token at which one of the waiting rows continues; -1: no row waits. rows: the number of rows, decoded or
- * waiting. */
-static int find_earliest_token(const lh_decode_lane *lane, const lh_cpu_block *block, int rows) {
-    int first = -1;
+/* The earliest start of a waiting row; -1: no row waits. */
+static int find_earliest_start(const lh_decode_lane *lane, const lh_cpu_block *block, int rows) {
+    int earliest = -1;
     for (int row = block->sequences; row < rows; row++)
-        if (lane->rows[row].waits && (first < 0 || find_next_token(lane, row) < first))
-            first = find_next_token(lane, row);
-    return first;
+        if (lane->rows[row].waits && (earliest < 0 || find_start(lane, row) < earliest))
+            earliest = find_start(lane, row);
+    return earliest;
 }
 
-/* Starts decoding of waiting rows that continue at token t or soon after t. */
+/* Starts the waiting rows whose start is at token t or soon after t. */
 static void start_waiting_rows(lh_decode_lane *lane, lh_cpu_block *block, int rows, int t) {
     int spare = lane->sequences;
     for (int row = block->sequences; row < rows; row++) {
         int to = block->sequences;
-        if (!lane->rows[row].waits || find_next_token(lane, row) > t + SHORTEST_WAIT) continue;
+        if (!lane->rows[row].waits || find_start(lane, row) > t + EARLY_TOKENS) continue;
         bool is_occupied = row != to && lane->rows[to].waits;
         lane->rows[row].waits = false;
         if (is_occupied) move_row(lane, spare, to);
@@ -154,7 +155,7 @@ static void start_waiting_rows(lh_decode_lane *lane, lh_cpu_block *block, int ro
 static bool decode_to_end(lh_decode_lane *lane, lh_cpu_block *block, int rows, int t) {
     for (;; t++) {
         if (lh_is_stopped(&lane->cpu->engine)) return false;
-        int next = block->sequences > 0 ? t : find_earliest_token(lane, block, rows);
+        int next = block->sequences > 0 ? t : find_earliest_start(lane, block, rows);
         if (next < 0) return true;
         if (next > t) t = next;
         start_waiting_rows(lane, block, rows, t);
@@ -183,8 +184,7 @@ static lh_cpu_block make_block(const lh_decode_lane *lane, int rows, uint32_t fi
     return block;
 }
 
-/* Decodes sequences first .. first + count - 1 of the lane's query; returns false if stopped. Decoding starts at
- * the earliest token from which the first answer of a row is predicted. */
+/* Decodes sequences first .. first + count - 1 of the lane's query; false: stopped. */
 static bool decode_sequences(lh_decode_lane *lane, int first, int count) {
     int start = lane->step.shape.length[lane->cpu->engine.spec->format->label_stream];
     for (int i = 0; i < count; i++) {
@@ -196,7 +196,7 @@ static bool decode_sequences(lh_decode_lane *lane, int first, int count) {
     return read_tokens(lane, &block, start) && decode_to_end(lane, &block, count, start);
 }
 
-/* Makes examples of a condition, and copies them with their targets to rows. */
+/* Makes examples of a condition, and writes their inputs and targets to rows. */
 static lh_status fill_rows(lh_decode_lane *lane, const lh_condition *condition, int first, int count, lh_error *error) {
     lh_examples *e = &lane->examples;
     lh_condition block = *condition;
@@ -212,7 +212,7 @@ static lh_status fill_rows(lh_decode_lane *lane, const lh_condition *condition, 
     return status;
 }
 
-/* Takes a sequence's answers from the pass up to the first error; the row waits if answers are missing. */
+/* Takes a sequence's answers from the pass, up to the first wrong answer. The row waits if answers are missing. */
 static void begin_row(lh_decode_lane *lane, int i) {
     const lh_examples *e = &lane->examples;
     size_t first = (size_t)i * e->labels;
@@ -303,7 +303,8 @@ typedef struct decoding {
     const lh_cpu_engine *cpu;
     lh_cpu_step step;
     lh_decode_lane *lanes; /* [threads] */
-    int count, sequences;  /* count: number of sequences; sequences: maximum of a block */
+    int count;             /* number of sequences */
+    int sequences;         /* maximum of a block */
     atomic_int next;       /* index of the next block */
     atomic_bool stopped;   /* some answers are missing */
 } decoding;

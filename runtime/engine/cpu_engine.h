@@ -9,7 +9,7 @@
 #include "engine/cpu_workspace.h"
 #include "engine/engine.h"
 
-enum { LH_FOLD_PIECES = 16 }; /* pieces in which the gradient is folded, so that several threads can fold at once */
+enum { LH_FOLD_PIECES = 16 }; /* pieces of the gradient; threads can add different pieces to the total at once */
 
 typedef struct lh_cpu_engine {
     lh_engine engine;
@@ -18,12 +18,13 @@ typedef struct lh_cpu_engine {
     lh_key data_key, draws_key; /* keys of LH_SEED_DATA and LH_SEED_DRAWS */
 
     lh_state host_state; /* the vectors below, if the engine trains */
-    /* Vectors of [parameter_storage] real, all in one allocation that begins with the parameters. total: sum of the
-     * shards' gradients, zero between steps. */
-    void *parameters, *total, *state[LH_MAX_STATES];
+    /* Vectors of [parameter_storage] real, all in one allocation that begins with the parameters. */
+    void *parameters;
+    void *total; /* sum of the shards' gradients; zero between steps */
+    void *state[LH_MAX_STATES];
     void *last_gradient; /* gradient of the last step; NULL: the configuration does not store it */
     void *tables;
-    int tables_length[LH_MAX_STREAMS]; /* length of the longest sequences that `tables` are made for */
+    int tables_length[LH_MAX_STREAMS]; /* maximum length of sequences that `tables` serve */
 
     lh_cpu_workspaces *workspaces;
     lh_cpu_workspace *workspace; /* workspace of the current call; NULL between calls */
@@ -31,10 +32,10 @@ typedef struct lh_cpu_engine {
     lh_cpu_step job;                  /* the current step */
     lh_batch_parts parts;             /* the step's batch, divided by length */
     int64_t labels;                   /* label positions of the step's batch, masked positions included */
-    int *shard_starts;                /* [shards + 1] the first sequence of each shard; the last: number of sequences */
-    const uint32_t *indices_in_shape; /* dataset: examples of the batch; NULL: in the order of the file */
+    int *shard_starts;                /* [shards + 1] first sequence of each shard, then the number of sequences */
+    const uint32_t *indices_in_shape; /* lh_source.indices_in_shape of the batch */
     atomic_int next_shard;            /* next shard that no thread has taken */
-    atomic_int turn[LH_FOLD_PIECES];  /* for each piece, the shard whose turn it is to add its gradient to the total */
+    atomic_int turn[LH_FOLD_PIECES];  /* for each piece: the next shard that adds its gradient to the total */
 
     lh_epoch epoch;               /* dataset: order of the current epoch */
     lh_cpu_forward_needs forward; /* memory needs of all reserved evaluations */

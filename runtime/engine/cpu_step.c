@@ -1,10 +1,11 @@
 /* The training step on the CPU: one parallel region with three barriers.
  *
  * A batch, which is sorted by length, is cut into spec->train.shards shards. A shard processes its sequences length by
- * length, so no sequence is padded. Threads take whole shards in order. The gradient is a left fold over shards 0, 1,
- * 2, ...: before a thread adds a piece of its shard's gradient to the total, it waits until the previous shard's piece
- * is added. Shards are taken in order, so the shard that others wait for is always in progress. Every other sum is
- * taken over shards or chunks in index order. So the bits do not depend on the number or the speed of threads.
+ * length, so no sequence is padded. Threads take whole shards in order.
+ *
+ * The bits do not depend on the number or the speed of threads, since sums over shards and chunks have a fixed order.
+ * The gradients of shards are added in the order of the shards, piece by piece: a thread waits until the previous
+ * shard's piece is added. The previous shard is always finished or in progress, so the thread never waits forever.
  */
 #include <math.h>
 #include <sched.h>
@@ -25,8 +26,7 @@ static void pause_briefly(void) {
 #endif
 }
 
-/* Spins until *turn equals shard; yields the processor after a while, which matters with more threads than
- * processors. */
+/* Spins until *turn equals shard. With more threads than processors, a long spin must yield the processor. */
 static void wait_for_turn(atomic_int *turn, int shard) {
     if (atomic_load_explicit(turn, memory_order_acquire) == shard) return;
     LH_TIMED(LH_PART_WAITING);
@@ -50,7 +50,7 @@ static void fold_shard(lh_cpu_engine *cpu, void *gradient, int shard) {
     }
 }
 
-/* The source of the batch's examples. If config.distinct_examples is above 0, all steps use examples of step 0. */
+/* The source of the batch's examples. With config.distinct_examples, all steps use examples of step 0. */
 static lh_source make_source(const lh_cpu_engine *cpu) {
     lh_source source = {.key = cpu->data_key,
                         .step = cpu->job.step,
@@ -61,8 +61,8 @@ static lh_source make_source(const lh_cpu_engine *cpu) {
     return source;
 }
 
-/* The index of the source's example for a sequence of the batch. If config.distinct_examples is above 0, steps repeat
- * this number of examples in order. */
+/* The index of the source's example for a sequence of the batch. With config.distinct_examples, steps repeat this
+ * number of examples in order. */
 static uint32_t find_example(const lh_cpu_engine *cpu, int row) {
     uint64_t distinct = (uint64_t)cpu->config.distinct_examples;
     uint64_t first_index = (uint64_t)cpu->job.step * (uint64_t)cpu->engine.spec->train.batch;
@@ -81,40 +81,38 @@ static bool fill_lane(const lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, co
     return status == LH_OK;
 }
 
-/* The factor of the gradient for sequences with `labels` labels (lh_cpu_block.loss_scale). If all sequences have the
- * same weight (weighs_sequences) and labels may be masked (scale is not NULL), the program itself divides the loss of
- * each sequence by the number of this sequence's counted labels. */
+/* lh_cpu_block.loss_scale for sequences with `labels` labels. */
 static double compute_loss_scale(const lh_cpu_engine *cpu, int labels) {
     double sequences = cpu->job.shape.sequences;
+    bool may_mask = cpu->program->scale != NULL;
     if (!cpu->engine.spec->train.weighs_sequences) return 1.0 / (double)cpu->labels;
-    return cpu->program->scale != NULL ? 1.0 / sequences : 1.0 / (sequences * labels);
+    /* If labels may be masked, the program itself divides by the counted labels of each sequence. */
+    return may_mask ? 1.0 / sequences : 1.0 / (sequences * labels);
 }
 
 /* The greatest task length of the step's batch. */
 static int get_max_length(const lh_cpu_engine *cpu) { return cpu->parts.parts[0].n; }
 
-/* Whether the shared values for the batch's longest sequences also serve sequences of this shape: the program must
- * support it (lh_cpu_program.slices), and no stream of the shape may be longer. */
+/* Whether the shared values for the batch's longest sequences also serve sequences of this shape. */
 static bool can_slice(const lh_cpu_engine *cpu, const lh_shape *shape) {
     bool fits = cpu->program->slices;
     for (int i = 0; i < LH_MAX_STREAMS; i++) fits = fits && shape->length[i] <= cpu->job.shape.length[i];
     return fits;
 }
 
-/* Makes lane->shared for sequences of task length n, or for the longest sequences, unless the lane has these values.
- * cpu->job is the step with the shape of the longest sequences. */
+/* Computes lane->shared for task length n, or for the batch's longest sequences, whose shape cpu->job has. Does nothing
+ * if the lane has these values. */
 static void begin_length(const lh_cpu_engine *cpu, lh_cpu_lane *lane, lh_cpu_step *step, int n) {
     bool uses_longest = can_slice(cpu, &step->shape);
-    lh_cpu_step tables_step = uses_longest ? cpu->job : *step;
-    tables_step.shared = step->shared = lane->shared;
+    lh_cpu_step shared_step = uses_longest ? cpu->job : *step;
+    shared_step.shared = step->shared = lane->shared;
     if (uses_longest) step->tables_shape = &cpu->job.shape;
     if (uses_longest) n = get_max_length(cpu);
-    if (lane->shared_n != n) cpu->program->begin_length(&tables_step, 0, 1);
+    if (lane->shared_n != n) cpu->program->begin_length(&shared_step, 0, 1);
     lane->shared_n = n;
 }
 
-/* Adds the gradient of a shard's sequences of one length to lane->gradient, and their losses and counts to *sums.
- * begin_shard and end_shard are called once for each length of a shard. */
+/* Adds the gradient of a shard's sequences of one length to lane->gradient, and their losses and counts to *sums. */
 static void train_batch_part(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, const lh_batch_part *batch_part,
                              lh_sums *sums) {
     lh_cpu_step step = cpu->job;
@@ -176,9 +174,8 @@ static void clear_constants(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     }
 }
 
-/* The factor that turns the folded gradient into the gradient of the loss. Shards have divided by the number of all
- * labels or sequences, but the loss is the mean over the counted labels or sequences. The factor is exactly 1 if all
- * count. It is also 1 if none counts, since the gradient is 0 then. */
+/* The factor that turns the total into the gradient of the loss. Shards have divided by the number of all labels or
+ * sequences. The loss is the mean over counted labels or sequences. If none counts, the gradient is 0. */
 static double compute_mask_factor(const lh_cpu_engine *cpu) {
     bool weighs_sequences = cpu->engine.spec->train.weighs_sequences;
     int64_t counted = 0, total = weighs_sequences ? cpu->job.shape.sequences : cpu->labels;
@@ -190,9 +187,7 @@ static double compute_mask_factor(const lh_cpu_engine *cpu) {
     return counted > 0 ? (double)total / (double)counted : 1;
 }
 
-/* Finishes the folded gradient of chunks first .. end - 1: clears it for tensors that are not learned, scales it if
- * labels are masked, and computes the squared norm of each chunk. Copies these chunks if the configuration stores the
- * gradient. */
+/* Turns chunks first .. end - 1 of the total into the gradient of the loss, and computes their squared norms. */
 static void measure_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     LH_TIMED(LH_PART_OPTIMISER);
     size_t bytes = LH_CHUNK * (size_t)cpu->engine.real_bytes;
@@ -206,8 +201,7 @@ static void measure_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     }
 }
 
-/* Measures the parameters if no label of the batch is in the loss: such a step changes neither parameters nor the
- * optimiser's state. */
+/* Measures the parameters if no label of the batch is in the loss. Such a step makes no update. */
 static void measure_unchanged_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     size_t bytes = LH_CHUNK * (size_t)cpu->engine.real_bytes;
     for (int64_t chunk = first; chunk < end; chunk++)

@@ -87,7 +87,7 @@ static void test_message_names_a_task_that_makes_its_dataset(void **state) {
     toy.data = &data;
     toy.corpus = &corpus;
     check_cause(f, LH_OVERFIT_NOTHING_COUNTED, "no position",
-                "the examples of latin_square: trainer sample --length 10");
+                "check the examples of latin_square: trainer sample --length 10");
 }
 
 static void test_large_parameters_show_a_high_learning_rate(void **state) {

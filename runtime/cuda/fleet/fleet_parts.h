@@ -42,7 +42,7 @@ typedef struct lh_cuda_lanes {
 typedef struct lh_cuda_prepared_step {
     lh_batch_parts parts;             /* task lengths, and the number of sequences of each */
     lh_cuda_step *steps;              /* [lh_cuda_count_parts] one for each part; pointers are device addresses */
-    const uint32_t *indices_in_shape; /* dataset: examples of the batch; NULL: sampled, or in the order of the file */
+    const uint32_t *indices_in_shape; /* lh_source.indices_in_shape of the batch */
     lh_key data_key;                  /* key of the examples */
     int n;                            /* task length; of mixed lengths the greatest */
     lh_cuda_passes passes;            /* passes of sequences of length n */
