@@ -24,7 +24,7 @@ typedef struct lh_engine_config {
     bool trains;           /* false: no optimiser state and no gradients; step must not be called */
     bool keeps_gradient;   /* stores gradients for read_gradient */
     int fixed_length;      /* task length of every step; 0: the length of a step is random */
-    int distinct_examples; /* --overfit: all steps use this number of examples of step 0; 0: each step has its own */
+    int distinct_examples; /* --overfit: number of examples that all steps share; 0: each step has its own */
 } lh_engine_config;
 
 typedef struct lh_step_metrics {
@@ -48,9 +48,8 @@ typedef struct lh_condition {
     double noise;      /* standard deviation of the noise on embeddings; 0: none */
     int passes;        /* passes of a model with loops (decoding ignores them); 0: as many as in training */
     uint16_t *answers; /* [examples][labels] evaluate writes the classes with the greatest logit; NULL: not requested */
-    /* For the first decoded_count examples, evaluate writes to `answers` what the model decodes (lh_decode with target
-     * and mask), but the sums still come from a pass over the targets. decoded_count must be 0 if lh_decodes_condition
-     * is false. */
+    /* The first decoded_count examples are also decoded (lh_decode with target and mask). `answers` gets their decoded
+     * answers. The sums still come from a pass over the targets. Must be 0 if lh_decodes_condition is false. */
     int decoded_count;
     int *lengths; /* [decoded_count] evaluate writes the number of answers of each decoded example */
 } lh_condition;
@@ -59,8 +58,9 @@ typedef struct lh_condition {
 typedef struct lh_query {
     int n;                 /* task length */
     const uint16_t *input; /* [sequences][task input length] */
-    /* [sequences][task output length], for streams that hold the target; NULL: all 0. In decoding, the target has
-     * the right answers; NULL: the right answers are unknown. */
+    /* [sequences][task output length]
+     * In a pass: the tokens of streams that hold the target; NULL: all 0.
+     * In decoding: the right answers; NULL: unknown. */
     const uint16_t *target;
     /* [sequences][task output length], for decoding. Where it is 0, the target's token replaces the model's answer.
      * NULL: 1 everywhere. */
@@ -68,8 +68,8 @@ typedef struct lh_query {
     /* [sequences] positions of each sequence, see lh_dataset.positions; NULL unless the spec has positions of
      * lines. */
     int32_t *const *line_positions;
-    /* Arrays of [length] for each stream; NULL: random values. distances[i][d] is the distance that the model uses
-     * for two tokens of stream i whose indices differ by d. */
+    /* Arrays of [length] for each stream; NULL: random values. distances[i][d]: the distance between two tokens of
+     * stream i whose indices differ by d. */
     const int32_t *positions[LH_MAX_STREAMS], *distances[LH_MAX_STREAMS];
     lh_draw draw;
     double noise;     /* see lh_condition.noise; decode ignores it */
@@ -82,7 +82,7 @@ typedef struct lh_answers {
     int *lengths;      /* [count] number of answers, the end symbol included; NULL: not requested */
     double *logits;    /* [count][labels][classes], 0 after the end and for known answers; NULL: not requested */
     /* Both of the following are NULL for engine->ops->decode. */
-    const int *known_counts; /* [count] number of a sequence's answers that `answers` has on entry; NULL: none */
+    const int *known_counts; /* [count] number of answers that each sequence has on entry; NULL: 0 */
     const int *limits;       /* [count] maximum number of answers; NULL: all labels */
 } lh_answers;
 
@@ -90,8 +90,9 @@ typedef struct lh_engine lh_engine;
 
 /* Every function that returns a status may return LH_ERR_ENVIRONMENT: out of memory, or the device failed. */
 typedef struct lh_engine_ops {
-    /* Runs up to count steps and writes metrics[0 .. *steps_done - 1]. *steps_done < count with LH_OK: call again, but
-     * if it is 0, first call step of the other engines, with which this engine steps together.
+    /* Runs up to count steps and writes metrics[0 .. *steps_done - 1].
+     * LH_OK and *steps_done < count: call again for the remaining steps.
+     * LH_OK and *steps_done = 0: the engine waits for its fleet; call `step` of the other engines, then call again.
      * LH_ERR_INPUT: a step failed and is not counted; the error names the step, its length and tensors. Reasons:
      * - its loss or gradient is not finite: nothing is updated;
      * - it makes parameters non-finite;
@@ -102,9 +103,9 @@ typedef struct lh_engine_ops {
     /* Allocates memory to evaluate up to `examples` examples at these task lengths. LH_ERR_INPUT: as lh_check_limit. */
     lh_status (*reserve)(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error);
 
-    /* Computes sums over a condition, within the reserved lengths and examples; sequence_sums: [examples] sums of
+    /* Computes sums over a condition, within the reserved lengths and examples. sequence_sums: [examples] sums of
      * single examples, or NULL. LH_ERR_INPUT: the task's examples cannot be made (lh_batch_fill). LH_STOPPED:
-     * engine->stop was set, which is checked between parts of the condition; the sums are then invalid. */
+     * engine->stop was set; the sums are invalid. */
     lh_status (*evaluate)(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *sequence_sums,
                           lh_error *error);
 
@@ -117,7 +118,7 @@ typedef struct lh_engine_ops {
     lh_status (*answer)(lh_engine *engine, const lh_query *query, int count, uint16_t *answers, lh_error *error);
 
     /* Decodes answers token by token, with the results of lh_decode (eval/decode.h). Only if engine->decodes.
-     * LH_STOPPED: engine->stop was set, which is checked between tokens. */
+     * LH_STOPPED: engine->stop was set. */
     lh_status (*decode)(lh_engine *engine, const lh_query *query, int count, const lh_answers *results,
                         lh_error *error);
 
@@ -126,10 +127,12 @@ typedef struct lh_engine_ops {
     lh_status (*trace)(lh_engine *engine, const lh_query *query, const lh_trace *buffers, double *logits,
                        lh_error *error);
 
-    /* read_state copies parameters and, if both sides have it, optimiser state from the engine to `state`; write_state
-     * copies them from `state` to the engine and sets its step. state may be engine->host_state; then nothing is
-     * copied. After an error the vectors are invalid. */
+    /* Copies parameters and, if both sides have it, optimiser state from the engine to `state`. Copies nothing if state
+     * is engine->host_state. After an error `state` is invalid. */
     lh_status (*read_state)(lh_engine *engine, lh_state *state, lh_error *error);
+
+    /* Copies parameters and, if both sides have it, optimiser state from `state` to the engine. Copies nothing if state
+     * is engine->host_state. Sets the engine's step. After an error the engine's vectors are invalid. */
     lh_status (*write_state)(lh_engine *engine, const lh_state *state, int64_t step, lh_error *error);
 
     /* Copies the gradient of the last step, before clipping, to a vector like the vectors of read_state. Only if
@@ -144,7 +147,7 @@ struct lh_engine {
     const lh_spec *spec;
     const char *level; /* "x86-64-v4", "sm_90 chip"; results are bit-identical for equal level and compiler */
     int real_bytes;
-    int threads;                       /* maximum of threads that compute; on a device threads that make batches */
+    int threads;                       /* maximum number of threads that compute; on a device, that make batches */
     int64_t step;                      /* number of steps whose metrics were returned */
     const char *compiler;              /* compiler of the executed code */
     const char *variant;               /* "cpu"; on a device lh_cuda_variant.name */
@@ -152,9 +155,9 @@ struct lh_engine {
     double seconds;                    /* duration of all steps; the time between calls does not count */
     lh_state *host_state;              /* vectors in host memory; NULL: on a device, or the engine does not train */
     bool decodes;                      /* ops->decode is available: a token costs less than a pass of predict */
-    bool answers_greedily;             /* evaluate decodes, for all engines of a fleet at once */
+    bool answers_greedily;             /* evaluate also decodes, for all engines of a fleet at once */
     const volatile sig_atomic_t *stop; /* nonzero: training, evaluation, decoding and traces stop soon; NULL: never */
-    /* Finished steps whose metrics were not returned; parameters are of step + unreported_steps. */
+    /* Number of finished steps whose metrics were not returned. The parameters include these steps. */
     int unreported_steps;
 };
 
@@ -165,7 +168,7 @@ const char *lh_get_compiler(void);
 lh_status lh_cpu_engine_open(const lh_engine_config *config, const lh_cpu_program *program, lh_engine **engine,
                              lh_error *error);
 
-/* Opens engines that differ in seeds and learning rate only and share workspaces. Different threads may call different
+/* Opens engines that share workspaces and differ only in seeds and learning rate. Different threads may call different
  * engines at the same time. After an error no engine is open. */
 lh_status lh_cpu_engines_open(const lh_engine_config *configs, int count, const lh_cpu_program *program,
                               lh_engine **engines, lh_error *error);
@@ -174,9 +177,8 @@ lh_status lh_cpu_engines_open(const lh_engine_config *configs, int count, const 
 lh_status lh_state_open(lh_state *state, const lh_engine *engine, bool has_optimizer, lh_error *error);
 void lh_state_close(lh_state *state);
 
-/* Sets *state to the vectors for writing or reading a checkpoint: engine->host_state or, if that is NULL, `copy`,
- * allocated here with optimiser vectors; read_state and write_state then move the values. Call lh_state_close(copy)
- * also after an error. */
+/* Sets *state to host vectors for a checkpoint: engine->host_state if it is set; otherwise `copy`, with new memory. The
+ * caller copies the values with read_state or write_state. Call lh_state_close(copy) also after an error. */
 lh_status lh_state_prepare(const lh_engine *engine, lh_state *copy, lh_state **state, lh_error *error);
 
 /* The standard evaluation condition: examples and random draws of an evaluation seed. All draws of a task length have
@@ -190,8 +192,8 @@ lh_condition lh_make_validation(int n, int examples, uint64_t seed, int draw);
 /* Adds every field of addend to sums. */
 void lh_sums_add(lh_sums *sums, const lh_sums *addend);
 
-/* The sums of one sequence. labels: number of all its labels; counted: number of the labels that count; correct: number
- * of the labels that count and have right answers; loss: the sum over the labels in the loss. */
+/* The sums of one sequence. labels: number of labels; counted: number of labels that count; correct: number of labels
+ * that count and have right answers; loss: sum over the labels in the loss. */
 lh_sums lh_make_sums(const lh_spec *spec, int labels, int64_t counted, int64_t correct, double loss);
 
 /* The mean loss in nats per label in the loss; 0: no label is in the loss. */
@@ -232,8 +234,7 @@ static inline bool lh_is_end_symbol(const lh_spec *spec, int answer) {
     return spec->task->end != NULL && *spec->task->end == answer;
 }
 
-/* Whether the answer with this index in the query's answers ends its sequence. An end symbol that the known target also
- * has at this index does not end the sequence. */
+/* Whether an answer ends its sequence: it is an end symbol, and the target, if known, has another token at `index`. */
 static inline bool lh_is_last_answer(const lh_spec *spec, const lh_query *query, size_t index, int answer) {
     return lh_is_end_symbol(spec, answer) && (query->target == NULL || query->target[index] != answer);
 }
@@ -241,13 +242,13 @@ static inline bool lh_is_last_answer(const lh_spec *spec, const lh_query *query,
 /* The number of labels up to the last label with mask 1: decoding must give answers for these. */
 int lh_count_requested_answers(const uint8_t *mask, int labels);
 
-/* A pass over a target gives an answer for each label. Returns the number of answers that decoding would also give:
- * the answers up to and including the first wrong answer, at most `limit`. Among these answers, replaces those that
- * do not count by the target's tokens. */
+/* Returns the number of answers of a pass over `target` that decoding would also give. These are the answers up to and
+ * including the first wrong answer, at most `limit`. An answer with mask 0 becomes the target's token. */
 int lh_take_pass_answers(const uint16_t *target, const uint8_t *mask, int limit, uint16_t *answers);
 
-/* Whether a sequence needs more answers: it has fewer than `limit` answers, and no answer has ended it. known_count:
- * number of its answers, which begin at index `first` of `answers`. */
+/* Whether a sequence needs more answers: it has fewer than `limit` answers, and no answer has ended it.
+ *   first        index of the sequence's first answer in `answers`
+ *   known_count  number of answers that the sequence has */
 static inline bool lh_needs_answers(const lh_spec *spec, const lh_query *query, size_t first, int known_count,
                                     int limit, const uint16_t *answers) {
     size_t last = first + (size_t)known_count - 1;
