@@ -35,7 +35,7 @@ double lh_by_sequence_compute_deviation(const lh_by_sequence *shares, int draws)
 }
 
 void lh_compute_wilson(double share, double count, double *low, double *high) {
-    /* The centre of the interval is the mean of `share`, with weight 1, and 1/2, with weight `weight`. */
+    /* The centre of the interval is a weighted mean: `share` has the weight 1, and 0.5 has `weight`. */
     double weight = LH_NORMAL_95 * LH_NORMAL_95 / count;
     double centre = (share + weight / 2) / (1 + weight);
     double half_width = sqrt(weight * (share * (1 - share) + weight / 4)) / (1 + weight);

@@ -1,5 +1,5 @@
-/* Results of the single sequences of an evaluation: the uncertainty of their mean (standard deviations, the confidence
- * interval of a share), and lists of the models' own uncertainty. */
+/* Results of single sequences of an evaluation. lh_by_sequence and lh_compute_wilson: the statistical uncertainty of a
+ * mean over sequences. lh_by_example: the model's own uncertainty in each example. */
 #ifndef LONGHAND_BY_SEQUENCE_H
 #define LONGHAND_BY_SEQUENCE_H
 
@@ -42,9 +42,8 @@ void lh_compute_wilson(double share, double count, double *low, double *high);
 
 enum { LH_MAX_LISTED_EXAMPLES = 16384 }; /* keeps a line of eval.jsonl below the readers' limit, also with places */
 
-/* Uncertainty and right answers of the single examples of a condition, in every draw. From such lists of evaluations
- * with several numbers of passes, a reader can compute the results of a model that chooses the number of passes for
- * each example. */
+/* Uncertainty and right answers of the single examples of a condition, in every draw. Such lists for several numbers of
+ * passes show the results of a model that chooses the number of passes for each example. */
 typedef struct lh_by_example {
     lh_sums *sums; /* [LH_MAX_LISTED_EXAMPLES] in the order of evaluation; NULL: not requested; owned by the caller */
     int64_t count; /* evaluated examples of all draws, which may exceed the list */
@@ -53,7 +52,7 @@ typedef struct lh_by_example {
 /* Appends the sums of `count` sequences of a batch. */
 void lh_by_example_add(lh_by_example *examples, const lh_sums *sequence_sums, int count);
 
-/* Writes the key `by_example`, unless the list was not requested or is too short, or an uncertainty is not finite. */
+/* Writes the key `by_example` if `sums` is set and complete, and every uncertainty is finite. */
 void lh_by_example_write(const lh_by_example *examples, lh_json *line);
 
 #endif

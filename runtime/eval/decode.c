@@ -72,8 +72,8 @@ static lh_status decode_by_passes(decoding *d, lh_error *error) {
     return status;
 }
 
-/* Computes the answers of an encoder by a pass over all sequences or, if logits are requested, over each. */
-static lh_status answer_in_one_pass(decoding *d, lh_error *error) {
+/* Computes an encoder's answers in one pass. If logits are requested, each sequence has its own pass. */
+static lh_status answer_as_encoder(decoding *d, lh_error *error) {
     lh_status status = LH_OK;
     for (int i = 0; i < d->count && d->results->lengths != NULL; i++) d->results->lengths[i] = (int)d->labels;
     if (d->logits == NULL) return d->engine->ops->answer(d->engine, d->query, d->count, d->results->answers, error);
@@ -118,7 +118,7 @@ lh_status lh_decode(lh_engine *engine, const lh_query *query, int count, const l
                   .inputs = (size_t)lh_get_input_length(spec, query->n),
                   .classes = (size_t)spec->classes};
     lh_status status = LH_ERR_ENVIRONMENT;
-    if (open_buffers(&d, error)) status = (is_teacher_forced ? decode_by_passes : answer_in_one_pass)(&d, error);
+    if (open_buffers(&d, error)) status = (is_teacher_forced ? decode_by_passes : answer_as_encoder)(&d, error);
     free(d.input);
     free(d.line_positions);
     free(d.logits);

@@ -21,7 +21,7 @@ static void write_values(lh_json *by, const lh_eval_result *result) {
     if (result->passes > 0) lh_json_integer(by, "passes", result->passes);
 }
 
-/* Whether the line has a key for its set: there are several sets, and the split is not the name of the set. */
+/* Whether the line has the key "set": there are several sets, and the split does not name the set. */
 static bool has_set_key(const lh_eval_result *result) {
     return result->groups != NULL && result->groups->sets != 1u << result->group->set &&
            strcmp(result->split, lh_set_name[result->group->set]) != 0;
@@ -126,7 +126,7 @@ lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh
     if (result->groups != NULL) write_training(&line, text.out, result);
     if (result->data != NULL) write_data(&line, result->data);
     if (seed != LH_EVAL_SEED) lh_json_integer(&line, "seed", (int64_t)seed);
-    /* These keys are last, since readers cut them off. */
+    /* Long lists are last: readers cut them off before they decode a line. */
     if (places != NULL && result->counted > 0) lh_by_place_write(places, &line);
     if (examples != NULL && result->passes > 0) lh_by_example_write(examples, &line);
     lh_json_end(&line);
@@ -138,7 +138,7 @@ lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh
 
 static double read_number(const json_t *line, const char *key) { return json_number_value(json_object_get(line, key)); }
 
-/* A number of the line; NAN if it is missing. */
+/* A number of the line; NAN: it is missing. */
 static double read_optional_number(const json_t *line, const char *key) {
     return json_object_get(line, key) != NULL ? read_number(line, key) : NAN;
 }
@@ -189,11 +189,12 @@ static bool has_same_examples(const json_t *line, const lh_eval_result *result) 
            json_integer_value(json_object_get(line, "of")) == result->total && is_same_order && is_same_file;
 }
 
+/* lh_eval_append writes the key "counted" only if no label is counted. */
+static bool has_counted_labels(const json_t *line) { return json_object_get(line, "counted") == NULL; }
+
 static bool is_result(const json_t *line, int64_t step, uint64_t seed, const lh_eval_result *result) {
     bool is_novel = result->groups != NULL && result->groups->leaves_out_trained;
-    /* A line with the key "counted" has no counted labels, and so no places. */
-    if (result->has_places && json_object_get(line, "places") == NULL && json_object_get(line, "counted") == NULL)
-        return false;
+    if (result->has_places && has_counted_labels(line) && json_object_get(line, "places") == NULL) return false;
     return are_equal(json_string_value(json_object_get(line, "split")), result->split) &&
            are_equal(json_string_value(json_object_get(line, "set")),
                      has_set_key(result) ? lh_set_name[result->group->set] : NULL) &&
@@ -205,9 +206,7 @@ static bool is_result(const json_t *line, int64_t step, uint64_t seed, const lh_
 }
 
 static void take_answers(const json_t *line, lh_eval_result *result) {
-    const json_t *counted = json_object_get(line, "counted");
-    /* A line has the key "counted" only if the number is 0; 1 stands for any positive number. */
-    result->counted = counted != NULL ? json_integer_value(counted) : 1;
+    result->counted = has_counted_labels(line) ? 1 : 0; /* 1 stands for any positive number */
     result->teacher_forced = read_number(line, "accuracy_teacher_forced");
     result->accuracy = result->decoding == lh_teacher_forced ? result->teacher_forced : read_number(line, "accuracy");
     result->exact_match = read_number(line, "exact_match");

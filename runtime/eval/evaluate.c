@@ -48,7 +48,7 @@ typedef struct draw_sums {
     int wrong;                                 /* lines that this draw has in the file of wrong answers */
 } draw_sums;
 
-/* Buffers for results of single examples. answers and lengths are NULL if not requested. */
+/* Buffers for results of single examples. answers, lengths and places are NULL if not requested. */
 typedef struct per_example {
     lh_sums *sums;         /* [examples] sums of a batch */
     lh_by_sequence shares; /* shares of the condition, over all draws */
@@ -72,9 +72,8 @@ static int count_examples_to_decode(const lh_eval_result *result, int first_exam
     return remaining < 0 ? 0 : remaining < examples ? remaining : examples;
 }
 
-/* For the first `count` examples of a batch, replaces the answers of the pass with the model's own answers, and
- * adds the counts of the own answers to sums. */
-static lh_status answer_batch(lh_engine *engine, const lh_condition *condition, int count, const per_example *rows,
+/* Decodes the first `count` examples of a batch, unless evaluate has decoded them, and adds their counts. */
+static lh_status decode_batch(lh_engine *engine, const lh_condition *condition, int count, const per_example *rows,
                               draw_sums *sums, lh_error *error) {
     lh_greedy_sums batch_sums;
     if (count == 0) return LH_OK;
@@ -87,7 +86,7 @@ static lh_status answer_batch(lh_engine *engine, const lh_condition *condition, 
 }
 
 /* Evaluates one batch, adds its sums, and writes the requested lines of single examples. If request->batch is set, the
- * batch has a random draw of its own. first_example: number of the result's examples in earlier batches. */
+ * batch has its own random draw. first_example: number of the result's examples in earlier batches. */
 static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *request, per_example *rows,
                                 const lh_eval_result *result, lh_condition *condition, int draw, int first_example,
                                 draw_sums *sums, lh_error *error) {
@@ -101,7 +100,7 @@ static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *reques
     condition->lengths = rows->lengths;
     condition->decoded_count = lh_decodes_condition(engine, condition->noise) ? greedy_count : 0;
     lh_status status = engine->ops->evaluate(engine, condition, &batch_sums, rows->sums, error);
-    if (status == LH_OK) status = answer_batch(engine, condition, greedy_count, rows, sums, error);
+    if (status == LH_OK) status = decode_batch(engine, condition, greedy_count, rows, sums, error);
     if (status == LH_OK && rows->places != NULL)
         status =
             lh_by_place_add(rows->places, engine, condition, result->decoding,
@@ -214,13 +213,13 @@ static void set_means(const lh_spec *spec, lh_eval_result *result, const conditi
         result->draws > 1 ? lh_spread_compute_deviation(is_decoded ? &sums->greedy_spread : &sums->pass_spread) : 0.0;
 }
 
-/* Sets exact match, its interval, and the deviation over sequences. If the task has intermediate results, exact match
- * comes from the decoded answers, if there are any, because only the final result counts; otherwise from the pass. */
+/* Sets exact match, its interval, and the deviation over sequences. */
 static void set_exact_match(const lh_spec *spec, lh_eval_result *result, const condition_sums *sums,
                             const lh_by_sequence *shares) {
-    const bool uses_answers = result->decoding == lh_greedy && spec->task->find_result != NULL;
-    const int64_t sequences = uses_answers ? sums->greedy.sequences : sums->pass.sequences;
-    const double exact = (double)(uses_answers ? sums->greedy.exact : sums->pass.exact);
+    /* The sums of the pass also count intermediate results; the sums of decoding count only the final result. */
+    const bool uses_decoding = result->decoding == lh_greedy && spec->task->find_result != NULL;
+    const int64_t sequences = uses_decoding ? sums->greedy.sequences : sums->pass.sequences;
+    const double exact = (double)(uses_decoding ? sums->greedy.exact : sums->pass.exact);
     double count = (double)sequences / result->draws;
     result->exact_match = compute_share(exact, (double)sequences);
     result->exact_match_low = result->exact_match_high = NAN;
@@ -378,8 +377,7 @@ lh_status lh_check_places(const lh_spec *spec, const lh_lengths *lengths, lh_err
     return lh_by_place_check(find_max_labels(spec, spec->corpus != NULL ? &shapes : lengths), error);
 }
 
-/* Allocates results by example for a batch of any of `lengths`; rows->places is NULL if places are not requested. The
- * caller closes them also after an error. */
+/* Allocates buffers for batches of all `lengths`. Call close_rows also after an error. */
 static lh_status open_rows(const lh_engine *engine, const lh_eval_request *request, const lh_lengths *lengths,
                            per_example *rows, lh_error *error) {
     const lh_spec *spec = engine->spec;

@@ -37,11 +37,12 @@ typedef struct lh_eval_request {
  * ordered by passes, in the order of the request, then by noise, the least first. */
 int lh_count_eval_conditions(const lh_eval_request *request);
 
-/* Evaluates every condition in order; results: [lh_count_eval_conditions]. Reserves the engine's memory. LH_STOPPED if
- * engine->stop is set, which is checked also within a condition. After LH_STOPPED or an error the files keep the lines
- * of completed conditions and have none of an incomplete condition. LH_ERR_INPUT: an error of lh_check_passes, or a
- * condition has more than LH_MOST_DRAWS draws (draws times batches, if each batch has its own), or, with
- * request->has_places, more than LH_MAX_TARGET_PLACES labels. */
+/* Evaluates every condition in order; results: [lh_count_eval_conditions]. Reserves the engine's memory. After
+ * LH_STOPPED or an error, the files have only lines of completed conditions. LH_STOPPED: engine->stop was set.
+ * LH_ERR_INPUT, in addition to errors of the engine:
+ * - lh_check_passes fails;
+ * - a condition has more than LH_MOST_DRAWS draws; with request->batch, draws of all batches count;
+ * - with request->has_places, a condition has more than LH_MAX_TARGET_PLACES labels. */
 lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error);
 
 /* LH_ERR_INPUT if a target at one of these lengths, or in the dataset, has too many labels for accuracies by place. */
