@@ -1,15 +1,17 @@
-/* The compiled device code, linked only into trainers with a CUDA half.
+/* The device code of a trainer, linked only into trainers with a CUDA half. An image is device code compiled for one
+ * architecture. cuda.mk defines these macros:
  *
- * cuda.mk defines these macros. LH_CUDA_IMAGES lists the images (device code compiled for one architecture), if there
- * are any, as IMAGE(sm_80) IMAGE(compute_80); the folder LH_CUDA_FOLDER has a file sm_80 and a file compute_80.
- * LH_CUDA_TEXT is the path of the source of the device code, if the trainer also contains the source. The generated
- * cuda.c declares the list of images under the name LH_CUDA_IMAGES_SYMBOL, and the source under the name
- * LH_CUDA_TEXT_SYMBOL, which is a string literal.
+ *     LH_CUDA_IMAGES         list of the images: IMAGE(sm_80) IMAGE(compute_80); undefined: no images
+ *     LH_CUDA_FOLDER         folder with a file for each image: sm_80, compute_80
+ *     LH_CUDA_IMAGES_SYMBOL  name of the variable with the images, an identifier
+ *     LH_CUDA_TEXT           path of the source; undefined: the trainer contains no source
+ *     LH_CUDA_TEXT_SYMBOL    name of the variable with the source, a string literal
+ *
+ * The generated cuda.c declares the two variables.
  */
 #include "longhand/cuda.h"
 
-/* Embeds a file, aligned for the driver, and puts a 0 after it, since the file may be a text. The label is local to
- * this object unless .globl exports it. */
+/* Embeds a file, aligned for the driver. The 0 after the file terminates a text. */
 #define EMBED(label, path) \
     __asm__(".pushsection .rodata\n" \
             ".balign 16\n" label ":\n" \

@@ -1,8 +1,7 @@
 /* A replacement for dlopen in static trainers, which are linked with --wrap=dlopen.
  *
- * GNU's OpenMP library searches for plugins of accelerators, which a trainer never uses. The dlopen of a static libc
- * needs the same libc as a shared library at run time, and the linker warns about it. A static trainer loads no
- * library, so this function reports that none is found.
+ * GNU's OpenMP library calls dlopen to find plugins of accelerators. Trainers never use these plugins. The linker warns
+ * about the dlopen of a static libc, which needs a shared libc of the same version at run time.
  */
 #include <stddef.h>
 

@@ -236,8 +236,8 @@ static lh_status check_optimizer(const char *path, const lh_st_file *file, const
 }
 
 /* Checks all properties of the file that determine the bits of the resumed run. */
-static lh_status check_origin(const char *path, const lh_st_file *file, const lh_spec *spec, const lh_run_facts *facts,
-                              lh_error *error) {
+static lh_status check_origin(const char *path, const lh_st_file *file, const lh_spec *spec,
+                              const lh_checkpoint_facts *facts, lh_error *error) {
     lh_status status = check_entry(path, file, "format", LH_CHECKPOINT_FORMAT, error);
     if (status == LH_OK) status = check_optimizer(path, file, spec, error);
     if (status == LH_OK) status = check_entry(path, file, "plan_digest", spec->plan_digest, error);
@@ -251,7 +251,7 @@ static lh_status check_origin(const char *path, const lh_st_file *file, const lh
 }
 
 /* Reads step, seeds and learning rate from the metadata. */
-static lh_status read_counters(const char *path, const lh_st_file *file, lh_run_facts *facts, lh_error *error) {
+static lh_status read_counters(const char *path, const lh_st_file *file, lh_checkpoint_facts *facts, lh_error *error) {
     uint64_t step;
     char *end;
     const char *rate = lh_st_find_metadata(file, "learning_rate"), *seeds = lh_st_find_metadata(file, LH_SEEDS_KEY);
@@ -299,10 +299,11 @@ static void read_state(const lh_st_file *file, const lh_spec *spec, lh_state *st
 }
 
 /* Reads one file; state and facts change only if the file is valid. */
-static outcome try_file(const char *path, const lh_spec *spec, lh_state *state, lh_run_facts *facts, lh_error *error) {
+static outcome try_file(const char *path, const lh_spec *spec, lh_state *state, lh_checkpoint_facts *facts,
+                        lh_error *error) {
     struct stat attributes;
     lh_st_file *file;
-    lh_run_facts stored_facts = *facts;
+    lh_checkpoint_facts stored_facts = *facts;
     if (stat(path, &attributes) != 0 && errno == ENOENT) {
         lh_fail(error, LH_ERR_INPUT, "%s: is missing", path);
         return ABSENT;
@@ -324,7 +325,7 @@ static outcome try_file(const char *path, const lh_spec *spec, lh_state *state, 
     return result;
 }
 
-lh_status lh_checkpoint_resume(const char *directory, const lh_spec *spec, lh_state *state, lh_run_facts *facts,
+lh_status lh_checkpoint_resume(const char *directory, const lh_spec *spec, lh_state *state, lh_checkpoint_facts *facts,
                                int *is_found, lh_error *note, lh_error *error) {
     char current[PATH_MAX], previous[PATH_MAX];
     lh_error current_error, previous_error;

@@ -29,14 +29,14 @@ typedef struct lh_state {
 } lh_state;
 
 /* Facts of a run that its checkpoints record. */
-typedef struct lh_run_facts {
+typedef struct lh_checkpoint_facts {
     const char *level;
     const char *compiler;
     int64_t step;
     uint64_t seed;
     double learning_rate;
     char separate_seeds_text[LH_SEEDS_TEXT]; /* the text of lh_write_separate_seeds */
-} lh_run_facts;
+} lh_checkpoint_facts;
 
 /* Number of metadata entries that identify the writing program: id, digests, level, compiler, precision. */
 enum { LH_IDENTITY_COUNT = 7 };
@@ -44,12 +44,12 @@ void lh_write_identity(const lh_spec *spec, const char *level, const char *compi
                        lh_st_meta meta[LH_IDENTITY_COUNT]);
 
 /* Writes path atomically and verifies the written file. */
-lh_status lh_checkpoint_write(const char *path, const lh_spec *spec, const lh_state *state, const lh_run_facts *facts,
-                              lh_error *error);
+lh_status lh_checkpoint_write(const char *path, const lh_spec *spec, const lh_state *state,
+                              const lh_checkpoint_facts *facts, lh_error *error);
 
 /* Writes directory/checkpoint.safetensors with rotation. */
 lh_status lh_checkpoint_rotate(const char *directory, const lh_spec *spec, const lh_state *state,
-                               const lh_run_facts *facts, lh_error *error);
+                               const lh_checkpoint_facts *facts, lh_error *error);
 
 /* Reads only parameters, of type F32 or F64.
  *   step   receives the step of the file; 0: the file has none
@@ -72,7 +72,7 @@ lh_status lh_checkpoint_read_init(const char *path, const lh_spec *spec, int rea
  *   note       receives a message if the previous file was read; otherwise empty
  * LH_ERR_INPUT: a file is refused, or neither file can be used
  * LH_ERR_ENVIRONMENT: memory or disk failed, so a file that may be valid was not read */
-lh_status lh_checkpoint_resume(const char *directory, const lh_spec *spec, lh_state *state, lh_run_facts *facts,
+lh_status lh_checkpoint_resume(const char *directory, const lh_spec *spec, lh_state *state, lh_checkpoint_facts *facts,
                                int *is_found, lh_error *note, lh_error *error);
 
 #endif

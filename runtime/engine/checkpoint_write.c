@@ -93,8 +93,8 @@ void lh_write_identity(const lh_spec *spec, const char *level, const char *compi
     memcpy(meta, identity, sizeof identity);
 }
 
-static lh_status write_content(const char *path, const content *c, const lh_spec *spec, const lh_run_facts *facts,
-                               lh_error *error) {
+static lh_status write_content(const char *path, const content *c, const lh_spec *spec,
+                               const lh_checkpoint_facts *facts, lh_error *error) {
     char step[32], seed[32], rate[LH_NUMBER_TEXT], sum[24] = "";
     snprintf(step, sizeof step, "%" PRId64, facts->step);
     snprintf(seed, sizeof seed, "%" PRIu64, facts->seed);
@@ -116,8 +116,8 @@ static lh_status write_content(const char *path, const content *c, const lh_spec
     return lh_st_write(path, c->tensors, c->count, meta, count, error);
 }
 
-lh_status lh_checkpoint_write(const char *path, const lh_spec *spec, const lh_state *state, const lh_run_facts *facts,
-                              lh_error *error) {
+lh_status lh_checkpoint_write(const char *path, const lh_spec *spec, const lh_state *state,
+                              const lh_checkpoint_facts *facts, lh_error *error) {
     content c;
     lh_status status = open_content(&c, path, spec, error);
     if (status == LH_OK) {
@@ -150,7 +150,7 @@ static lh_status keep_previous(const char *directory, const char *current, lh_er
 }
 
 lh_status lh_checkpoint_rotate(const char *directory, const lh_spec *spec, const lh_state *state,
-                               const lh_run_facts *facts, lh_error *error) {
+                               const lh_checkpoint_facts *facts, lh_error *error) {
     char new_path[PATH_MAX], current[PATH_MAX];
     lh_status status = lh_checkpoint_make_path(new_path, directory, ".new", error);
     if (status == LH_OK) status = lh_checkpoint_make_path(current, directory, "", error);

@@ -292,7 +292,7 @@ static lh_status evaluate_missing(lh_engine *engine, const lh_eval_request *requ
             lh_status status = evaluate_to_files(engine, request, rows, &results[i], error);
             if (status != LH_OK) return status;
         }
-        results[i].is_taken_over = is_found[i];
+        results[i].was_in_file = is_found[i];
         if (request->watch != NULL) request->watch(request->context, &results[i], i + 1, count);
     }
     return LH_OK;

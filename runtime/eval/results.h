@@ -30,8 +30,8 @@ typedef struct lh_eval_result {
     bool has_places;         /* the line also has accuracies by place (by_place.h) */
     bool has_end_symbol;     /* decoding is not NULL, and the task has an end symbol */
     /* The values. Labels with mask 1 are counted. */
-    bool is_taken_over; /* the values are read from an existing line of eval.jsonl */
-    int64_t counted;    /* counted labels over all draws; 0: no accuracy, no exact match. With is_taken_over, 1 stands
+    bool was_in_file; /* the values are read from an existing line of eval.jsonl */
+    int64_t counted;  /* counted labels over all draws; 0: no accuracy, no exact match. With was_in_file, 1 stands
                          * for any positive number */
     /* The share of the counted labels with right answers, over all draws; with several batches, the mean of the
      * shares of the batches. With greedy decoding, the answers are the model's own answers to greedy_examples;

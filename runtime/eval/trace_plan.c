@@ -60,36 +60,37 @@ static lh_status group_lengths(lh_traces *traces, lh_error *error) {
     return status;
 }
 
-/* Whether shape n has this input length, and an example that has no value on an exclusive axis of eval.by
+/* Whether shape n has this input length, and its examples are not all for a single axis of eval.by
  * (lh_dataset.exclusive_axes). */
-static bool has_examples(const lh_traces *traces, const lh_dataset *set, int input, int n) {
+static bool is_traced_shape(const lh_traces *traces, const lh_dataset *set, int input_length, int n) {
     const lh_spec *spec = traces->spec;
-    return spec->corpus->sizes[n - 1].input == input && lh_dataset_has_general_examples(set, spec->task->axes, n);
+    return spec->corpus->sizes[n - 1].input == input_length &&
+           lh_dataset_has_general_examples(set, spec->task->axes, n);
 }
 
-/* Finds the indices of a set's examples with this input length that an evaluation chooses, in ascending order; the
- * caller frees the list. */
-static uint32_t *pick_example_indices(const lh_traces *traces, const lh_dataset *set, int input, int64_t *count,
+/* Chooses examples with this input length as an evaluation does. Returns their indices in ascending order. The caller
+ * frees the list. NULL: an error. */
+static uint32_t *pick_example_indices(const lh_traces *traces, const lh_dataset *set, int input_length, int64_t *count,
                                       lh_error *error) {
     const lh_spec *spec = traces->spec;
     lh_pick choice = {.limit = traces->request.examples, .seed = traces->request.seed, .in_order = spec->eval.in_order};
     uint32_t *indices = lh_engine_allocate((size_t)set->count * sizeof *indices, "a list of examples", error);
     *count = 0;
     for (int n = 1; indices != NULL && n <= spec->corpus->shapes; n++)
-        for (int64_t first = set->first[n - 1]; first < set->first[n] && has_examples(traces, set, input, n); first++)
-            indices[(*count)++] = (uint32_t)first;
+        for (int64_t i = set->first[n - 1]; i < set->first[n] && is_traced_shape(traces, set, input_length, n); i++)
+            indices[(*count)++] = (uint32_t)i;
     if (indices == NULL || lh_pick_example_indices(set, &choice, indices, count, error) == LH_OK) return indices;
     free(indices);
     return NULL;
 }
 
-/* Finds the examples of an input length that an evaluation chooses, and makes a group for each of their shapes. */
-static lh_status group_chosen_examples(lh_traces *traces, int input, lh_error *error) {
+/* Makes a group for each shape of the examples that pick_example_indices chooses. */
+static lh_status group_chosen_examples(lh_traces *traces, int input_length, lh_error *error) {
     const lh_corpus *corpus = traces->spec->corpus;
     const lh_dataset *set = traces->request.set != NULL ? traces->request.set : &corpus->eval;
     int64_t count;
     lh_status status = LH_OK;
-    uint32_t *indices = pick_example_indices(traces, set, input, &count, error);
+    uint32_t *indices = pick_example_indices(traces, set, input_length, &count, error);
     if (indices == NULL) return LH_ERR_ENVIRONMENT;
     for (int64_t first = 0, next; status == LH_OK && first < count; first = next) {
         int n = lh_dataset_find_shape(set, corpus->shapes, indices[first]);
@@ -106,15 +107,15 @@ static lh_status group_chosen_examples(lh_traces *traces, int input, lh_error *e
     return status;
 }
 
-/* Makes groups for an input length, shape by shape, up to the requested number of examples. */
-static lh_status group_shapes(lh_traces *traces, int input, lh_error *error) {
+/* Makes a group for each shape, up to the requested number of examples. A pass shuffles the examples of its group. */
+static lh_status group_shuffled_examples(lh_traces *traces, int input_length, lh_error *error) {
     const lh_corpus *corpus = traces->spec->corpus;
     const lh_dataset *set = traces->request.set != NULL ? traces->request.set : &corpus->eval;
     lh_status status = LH_OK;
     for (int n = 1, remaining = traces->request.examples; status == LH_OK && remaining > 0 && n <= corpus->shapes;
          n++) {
         int64_t count = lh_dataset_count_examples(set, n);
-        if (!has_examples(traces, set, input, n)) continue;
+        if (!is_traced_shape(traces, set, input_length, n)) continue;
         if (count > remaining) count = remaining;
         status = add_group(traces, n, (int)count, error);
         remaining -= (int)count;
@@ -126,12 +127,12 @@ static lh_status group_data(lh_traces *traces, lh_error *error) {
     const lh_lengths *lengths = &traces->request.lengths;
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < lh_lengths_count(lengths); i++)
-        status = (traces->request.is_shuffled ? group_shapes
+        status = (traces->request.is_shuffled ? group_shuffled_examples
                                               : group_chosen_examples)(traces, lh_lengths_get(lengths, i), error);
     if (status == LH_OK && traces->group_count == 0)
         return lh_fail(
             error, LH_ERR_INPUT,
-            "--lengths: every example of these lengths was made for a single axis of eval.by and is not traced\n"
+            "--lengths: all examples of these lengths are for a single axis of eval.by; such examples are not traced\n"
             "  hint: --input traces inputs of your own");
     return status;
 }
@@ -166,7 +167,7 @@ int lh_count_trace_sites(const lh_spec *spec, int n) {
     return spec->site_count + (spec->pass_sites > 0 ? (lh_count_passes(spec, n) - 1) * spec->pass_sites : 0);
 }
 
-/* Copies the name of a site of the first pass to a later pass, with a greater index of its layer. */
+/* Adds added_layers to the layer index in the name of a site: "layers.0.output" becomes "layers.2.output". */
 static void name_later_site(char *name, const char *first_name, int added_layers) {
     size_t prefix = strcspn(first_name, "0123456789");
     char *suffix;
@@ -178,7 +179,7 @@ static void name_later_site(char *name, const char *first_name, int added_layers
 static lh_status make_sites(lh_traces *traces, lh_error *error) {
     const lh_spec *spec = traces->spec;
     int count = spec->site_count;
-    int layers = 0; /* layers of a pass; each layer has one site with an activation */
+    int layers = 0; /* number of layers; each layer has one site with an activation */
     for (int g = 0; g < traces->group_count; g++)
         if (lh_count_trace_sites(spec, traces->groups[g].n) > count)
             count = lh_count_trace_sites(spec, traces->groups[g].n);
@@ -202,7 +203,7 @@ static lh_status make_sites(lh_traces *traces, lh_error *error) {
 
 static bool has_integers(const lh_trace_tensor *t) { return t->kind >= LH_TRACE_TOKENS; }
 
-/* Writes the dimensions of one pass, which follow the dimensions of draws and examples; returns their number. */
+/* Writes the dimensions of a tensor without those of draws and examples. Returns their number. */
 static int write_pass_shape(const lh_traces *traces, const lh_trace_tensor *t, int64_t *shape) {
     lh_shape lengths = lh_make_shape(traces->spec, t->n, 1);
     if (t->kind == LH_TRACE_TOKENS) {
@@ -240,7 +241,7 @@ static void name_tensor(const lh_traces *traces, lh_trace_tensor *t) {
                  lh_get_trace_kind_name(t->kind));
 }
 
-/* Whether draws change a tensor; tokens change only in a stream that holds answers. */
+/* Whether a tensor has values for each draw. Tokens have them only in a stream with decoded answers. */
 static bool varies_by_draw(const lh_traces *traces, const lh_trace_tensor *t) {
     const lh_format *format = traces->spec->format;
     bool is_decoded = traces->request.inputs != NULL && format->teacher_forced && t->stream == format->label_stream;
@@ -266,7 +267,7 @@ static void add_tensor(lh_traces *traces, lh_trace_group *group, lh_trace_tensor
     t->file.dtype = has_integers(t) ? "I32" : traces->real_bytes == 8 ? "F64" : "F32";
     double bytes = lh_st_get_element_bytes(t->file.dtype);
     for (int i = 0; i < rank; i++) bytes *= (double)t->file.shape[i];
-    t->file.bytes = bytes < 1e18 ? (size_t)bytes : 0; /* the size is refused before any computation */
+    t->file.bytes = bytes < 1e18 ? (size_t)bytes : 0; /* 0: make_tensors refuses this size */
     traces->bytes += bytes;
     traces->memory += t->is_mean ? (double)t->elements * (double)sizeof(double) : bytes;
     group->tensors++;
@@ -321,20 +322,20 @@ static double measure_scratch(const lh_traces *traces, const lh_trace_group *gro
 
 static lh_status make_tensors(lh_traces *traces, lh_error *error) {
     const lh_spec *spec = traces->spec;
-    double capacity = 0, one_pass = 0;
+    double capacity = 0, largest_scratch = 0;
     for (int g = 0; g < traces->group_count; g++)
         capacity += spec->format->streams + 2 + 3.0 * lh_count_trace_sites(spec, traces->groups[g].n);
-    double list = capacity * sizeof *traces->tensors, available = lh_get_available_memory();
-    if (list > available) return fail_size(list, available, "the list of tensors", error);
-    traces->tensors = lh_engine_allocate((size_t)list, "a list of tensors", error);
+    double list_bytes = capacity * sizeof *traces->tensors, available = lh_get_available_memory();
+    if (list_bytes > available) return fail_size(list_bytes, available, "the list of tensors", error);
+    traces->tensors = lh_engine_allocate((size_t)list_bytes, "a list of tensors", error);
     if (traces->tensors == NULL) return LH_ERR_ENVIRONMENT;
     for (int g = 0; g < traces->group_count; g++) {
         add_group_tensors(traces, &traces->groups[g]);
         double scratch = measure_scratch(traces, &traces->groups[g]);
-        if (scratch > one_pass) one_pass = scratch;
+        if (scratch > largest_scratch) largest_scratch = scratch;
         traces->passes += (int64_t)traces->groups[g].examples * traces->request.draws;
     }
-    traces->memory += one_pass;
+    traces->memory += largest_scratch;
     return traces->memory <= available ? LH_OK : fail_size(traces->memory, available, "the trace", error);
 }
 

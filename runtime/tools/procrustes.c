@@ -2,15 +2,23 @@
  *
  *     procrustes TABLES [ROTATED]
  *
- * TABLES has three int32 (count, rows, columns), then count + 1 row-major tables of doubles, the reference B first, all
- * in this machine's byte order. Prints for each table A after B a line with |A^T B|_*, the nuclear norm of A^T B. It
- * determines the minimum over orthogonal Q of |A Q - B|^2, which is |A|^2 + |B|^2 - 2 |A^T B|_*. For each table A the
- * file ROTATED receives the table A Q of this minimum, as doubles. Exit codes: 0, 1 the file is wrong, 2 usage, 4
- * environment.
+ * TABLES has this content, in the byte order of this machine:
  *
- * Method: A^T = P R and B^T = S W by QR, so that A^T B = P (R W^T) S^T has the singular values of R W^T, a matrix with
- * min(rows, columns) rows and columns; with R W^T = U D V^T, Q = P U V^T S^T. Source: Schoenemann, Psychometrika 31
- * (1966) 1. LAPACK, which is declared below, does the algebra.
+ *     int32     count, rows, columns
+ *     doubles   the reference B, row-major
+ *     doubles   `count` tables A, row-major
+ *
+ * Prints |A^T B|_*, the nuclear norm of A^T B, on a line for each table A. The smallest |A Q - B|^2 of an orthogonal Q
+ * is |A|^2 + |B|^2 - 2 |A^T B|_*. The file ROTATED gets the table A Q for each A, as doubles.
+ *
+ * Exit codes: 0 success, 1 wrong file, 2 wrong usage, 4 environment.
+ *
+ * Method (Schoenemann, Psychometrika 31 (1966) 1), with LAPACK:
+ *
+ *     A^T = P R,  B^T = S W       QR decompositions
+ *     R W^T = U D V^T             singular values; a square matrix of size min(rows, columns)
+ *     A^T B = P (U D V^T) S^T     so |A^T B|_* is the sum of the singular values D
+ *     Q = P U V^T S^T
  */
 #include <math.h>
 #include <stdint.h>
@@ -81,8 +89,11 @@ static void check_lapack(int info, const char *routine) {
     exit(ENVIRONMENT);
 }
 
-/* Factors the transpose of a table by QR. q: on entry the row-major table, on return the factor with orthonormal
- * columns; r: the upper trapezoidal factor. */
+/* Factors the transpose of a table by QR.
+ *
+ *     q   on entry the row-major table, on return the factor with orthonormal columns
+ *     r   the upper trapezoidal factor
+ */
 static void decompose(problem *p, double *q, double *r) {
     int k = p->rank, info;
     dgeqrf_(&p->columns, &p->rows, q, &p->columns, p->tau, p->work, &p->work_count, &info);
@@ -106,8 +117,8 @@ static void multiply(int m, int n, int inner, const double *left, const double *
         }
 }
 
-/* The nuclear norm of A^T B for the table A in p->q. */
-static double solve(problem *p) {
+/* The table A is in p->q. */
+static double compute_nuclear_norm(problem *p) {
     int k = p->rank, info;
     decompose(p, p->q, p->r);
     multiply(k, k, p->rows, p->r, p->reference_r, 1, p->cross);
@@ -118,7 +129,7 @@ static double solve(problem *p) {
     return sum;
 }
 
-/* Computes A Q = R^T (U V^T) S^T of the last solved table, row-major. */
+/* Writes A Q = R^T (U V^T) S^T to p->rotated, after compute_nuclear_norm. */
 static void rotate(problem *p) {
     int k = p->rank;
     multiply(k, k, k, p->u, p->vt, 0, p->rotation);
@@ -157,7 +168,7 @@ static int solve_all(problem *p, FILE *file, int count, const char *path, FILE *
         size_t elements = (size_t)p->rows * (size_t)p->columns;
         code = read_table(file, p, p->q, path);
         if (code != DONE) break;
-        printf("%.17g\n", solve(p));
+        printf("%.17g\n", compute_nuclear_norm(p));
         if (rotated == NULL) continue;
         rotate(p);
         if (fwrite(p->rotated, sizeof *p->rotated, elements, rotated) != elements) code = ENVIRONMENT;

@@ -10,8 +10,9 @@
  *     first second layer cosine divergence
  *
  * The cosine compares two vectors, each the concatenation of all rows. The divergence is the mean over rows of the
- * Jensen-Shannon divergence in nats, H((p + q) / 2) - (H(p) + H(q)) / 2, from 0 to ln 2. Exit codes: 0, 1 a file is
- * wrong, 2 usage, 4 environment.
+ * Jensen-Shannon divergence in nats, H((p + q) / 2) - (H(p) + H(q)) / 2, from 0 to ln 2.
+ *
+ * Exit codes: 0 success, 1 wrong file, 2 wrong usage, 4 environment.
  */
 #define _FILE_OFFSET_BITS 64
 #define _POSIX_C_SOURCE 200809L

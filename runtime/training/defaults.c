@@ -11,7 +11,7 @@
 #include "base/sha256.h"
 #include "data/datasets/example_groups.h"
 
-enum { DIGEST = 16 /* digits */, HEAD_BYTES = 96 /* maximum bytes of the first line */, MAX_INTEGER = INT32_MAX };
+enum { DIGEST_DIGITS = 16, HEAD_BYTES = 96 /* maximum bytes of the first line */, MAX_INTEGER = INT32_MAX };
 
 /* Types of fields. */
 typedef enum value_kind {
@@ -95,7 +95,7 @@ static bool take_range(char *text, lh_lengths *lengths) {
     return step > 0;
 }
 
-/* Opens a list for the values of a text, separated by commas; NULL: there are too many lists, or no memory. */
+/* Allocates a list for the comma-separated values of a text. NULL: there are too many lists, or no memory. */
 static void *open_list(lh_defaults *d, const char *text, size_t bytes, int *count) {
     *count = 1;
     for (; *text != 0; text++) *count += *text == ',';
@@ -104,7 +104,7 @@ static void *open_list(lh_defaults *d, const char *text, size_t bytes, int *coun
     return list;
 }
 
-/* Parses integers separated by commas to a list of int32_t or int64_t; bytes: the size of an element. NULL: the text is
+/* Parses comma-separated integers to a list of int32_t or int64_t. bytes: the size of an element. NULL: the text is
  * invalid, or open_list failed. */
 static void *take_list(lh_defaults *d, char *text, size_t bytes, int *count) {
     void *list = open_list(d, text, bytes, count);
@@ -125,7 +125,7 @@ static bool take_lengths(lh_defaults *d, char *text, lh_lengths *lengths) {
     return lengths->list != NULL;
 }
 
-/* Finds an axis of evaluations by its name: the length, an axis of the task, or `trained`; false: there is none. */
+/* Finds the length, an axis of the task or `trained` by its name. false: there is no such axis. */
 static bool find_axis(const lh_spec *spec, const char *name, int *axis) {
     *axis = LH_BY_LENGTH;
     if (strcmp(name, spec->eval.axis) == 0) return true;
@@ -135,7 +135,7 @@ static bool find_axis(const lh_spec *spec, const char *name, int *axis) {
     return strcmp(name, lh_trained_axis) == 0 && spec->data != NULL && spec->data->train != NULL;
 }
 
-/* Parses "vectors=*;digits=1:50:1" in any order; axes are stored in the task's order. */
+/* Parses "vectors=*;digits=1:50:1", and sorts the axes by index. */
 static bool take_by(lh_defaults *d, char *text, lh_by *by) {
     for (char *entry; (entry = strsep(&text, ";")) != NULL;) {
         char *value = strchr(entry, '=');
@@ -178,7 +178,7 @@ static bool take_number(char *text, double *value) {
     return *text == 0 && *value >= 0;
 }
 
-/* Parses the text of a value to `field`, a field of this kind. */
+/* Parses a value of this kind, and stores it in *field. */
 static bool take_value(lh_defaults *d, value_kind kind, void *field, char *text) {
     int64_t integer = 0;
     switch (kind) {
@@ -211,24 +211,24 @@ static bool take_line(lh_defaults *d, char *line) {
     return false;
 }
 
-/* Compares the digest with LONGHAND_DEFAULTS, by which the caller states the expected defaults. */
+/* Compares the digest with the environment variable LONGHAND_DEFAULTS, if it is set. */
 static lh_status check_expected(const char *digest, lh_error *error) {
     const char *expected = getenv("LONGHAND_DEFAULTS");
-    if (expected == NULL || strncmp(expected, digest, DIGEST) == 0) return LH_OK;
+    if (expected == NULL || strncmp(expected, digest, DIGEST_DIGITS) == 0) return LH_OK;
     return lh_fail(error, LH_ERR_STALE,
                    "this trainer was given other defaults (steps, learning rate, evaluation) by another build\n"
                    "  expected: LONGHAND_DEFAULTS=%.16s, found: %.16s\n  hint: repeat the command",
                    expected, digest);
 }
 
-/* Compares the first line with the version, size and digest of the following lines; *body: the following lines. */
+/* Checks the version, size and digest in the first line. *body: the following lines. */
 static lh_status check_head(lh_defaults *d, const lh_spec *spec, char **body, lh_error *error) {
     char digest[LH_SHA256_TEXT], head[HEAD_BYTES];
     *body = d->text + strcspn(d->text, "\n");
     *body += **body != 0;
     lh_sha256(*body, strlen(*body), digest);
     int bytes = snprintf(head, sizeof head, "longhand defaults %d %d %.*s\n", LH_DEFAULTS_VERSION,
-                         spec->defaults_capacity, DIGEST, digest);
+                         spec->defaults_capacity, DIGEST_DIGITS, digest);
     if (*body - d->text == bytes && memcmp(d->text, head, (size_t)bytes) == 0) return check_expected(digest, error);
     head[bytes - 1] = 0;
     return fail_damaged(error, spec, d->text, head);
@@ -251,7 +251,7 @@ lh_status lh_defaults_open(lh_defaults *d, const lh_spec *spec, lh_error *error)
         line = next;
     }
     if (status == LH_OK && d->spec.resolved == NULL)
-        status = fail_damaged(error, spec, "a text that ends too soon", "the line of resolved");
+        status = fail_damaged(error, spec, "a text that ends too soon", "a line with the field `resolved`");
     return status;
 }
 

@@ -1,6 +1,6 @@
-/* Parses the defaults of a trainer's flags: a text in the program, from defaults.inc of its sources. The text does not
- * affect the code, so ./longhand build overwrites it in the program if nothing else has changed. Each line has the name
- * of a field of lh_spec and its value; a switch that is off and a missing value have no line. An example:
+/* Parses the defaults of a trainer's flags. They are a text in the program, made from defaults.inc. If only this text
+ * has changed, ./longhand build overwrites it in the program. Each line has a field of lh_spec and its value. A switch
+ * that is off has no line. An example:
  *
  *     longhand defaults 1 16384 0123456789abcdef
  *     train.steps 2000000
@@ -28,9 +28,12 @@ typedef struct lh_defaults {
     int lists;
 } lh_defaults;
 
-/* Parses the text of a spec; a spec without text keeps its values. LH_ERR_INPUT: the text is damaged or of another
- * version. LH_ERR_STALE: the environment variable LONGHAND_DEFAULTS is the digest of another text. LH_ERR_ENVIRONMENT:
- * out of memory. Call lh_defaults_close also after an error. */
+/* Parses the text of a spec. A spec without text keeps its values. Call lh_defaults_close also after an error.
+ *
+ *     LH_ERR_INPUT        the text is damaged or of another version
+ *     LH_ERR_STALE        the environment variable LONGHAND_DEFAULTS is the digest of another text
+ *     LH_ERR_ENVIRONMENT  out of memory
+ */
 lh_status lh_defaults_open(lh_defaults *defaults, const lh_spec *spec, lh_error *error);
 void lh_defaults_close(lh_defaults *defaults);
 

@@ -1,5 +1,5 @@
-/* See group.h. Jobs wait in a queue; a thread takes the first job, does a piece of it and appends the job at the end. A
- * thread that finds the queue empty ends, since other threads are working on all remaining jobs. */
+/* See group.h. Jobs wait in a queue. A thread takes the first job, does a piece of it and appends the job at the end.
+ * If the queue is empty, the thread ends: other threads work on all remaining jobs. */
 #include "training/group.h"
 
 #include <pthread.h>
@@ -11,7 +11,8 @@ typedef struct group {
     lh_group_advance *advance;
     void **queue; /* [capacity], a ring of jobs */
     int capacity;
-    int first, waiting; /* first: index of the first job; waiting: number of jobs in the queue */
+    int first;   /* index of the first job */
+    int waiting; /* number of jobs in the queue */
     pthread_mutex_t mutex;
 } group;
 

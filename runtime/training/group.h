@@ -9,8 +9,8 @@
 /* Does one piece of a job; false: the job is finished. Only one thread at a time calls it for a job. */
 typedef bool lh_group_advance(void *job);
 
-/* Calls advance on all jobs in turn until each is finished, so that all progress together, on min(threads, count)
- * threads. LH_ERR_ENVIRONMENT: out of memory; no job was advanced. */
+/* Calls advance on all jobs in turn until each job is finished, on min(threads, count) threads. LH_ERR_ENVIRONMENT: out
+ * of memory; no job was advanced. */
 lh_status lh_group_run(int threads, void *const *jobs, int count, lh_group_advance *advance, lh_error *error);
 
 #endif

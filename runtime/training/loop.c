@@ -1,7 +1,7 @@
 /* See loop.h.
  *
- * Each call of the engine requests the steps up to the next event (a metrics line, an evaluation, a checkpoint, the
- * end), but at most about 0.1 seconds of steps. So signals are handled soon, and an engine can run many steps at once.
+ * A call of the engine runs many steps, up to the next event: a metrics line, an evaluation, a checkpoint or the end.
+ * The call takes at most about 0.1 seconds, so signals are handled soon.
  */
 #include "training/loop.h"
 
@@ -18,22 +18,22 @@
 
 enum {
     STEPS_AT_ONCE = 256, /* maximum number of steps of a call of the engine */
-    CHANCE_WINDOWS = 10  /* consecutive windows with an accuracy near chance before the view reports them */
+    CHANCE_WINDOWS = 10  /* view.at_chance_since reports at least this many windows */
 };
 static const double SECONDS_AT_ONCE = 0.1; /* approximate limit for the seconds of a call of the engine */
-static const double ABOVE_CHANCE = 0.02;   /* least accuracy above guessing that counts as learning */
+static const double CHANCE_MARGIN = 0.02;  /* accuracies up to chance + CHANCE_MARGIN count as guessing */
 
 struct lh_loop {
     lh_training training;
     const lh_spec *spec;
     lh_engine *engine;
     lh_window *window;
-    int64_t batches;     /* batches of an epoch; 0: there is no dataset, or training uses only a part of the dataset */
-    double seconds;      /* time of the window's steps in this process */
-    int64_t timed_steps; /* number of timed steps; fewer than window->steps after a resume */
+    int64_t batches;           /* batches per epoch; 0: no dataset, or --overfit */
+    double seconds;            /* time of the window's steps in this process */
+    int64_t timed_steps;       /* number of these steps; fewer than window->steps after a resume */
     double steps_per_second;   /* recent rate */
     double checkpoint_time;    /* clock at the last checkpoint */
-    int64_t last_above_chance; /* step of the last metrics line with an accuracy above chance */
+    int64_t last_above_chance; /* step of the last metrics line with an accuracy above guessing */
     bool has_started;          /* start_loop has been called */
     bool has_logged;           /* a metrics line was written in this process */
     bool is_best;              /* the current step has the best checkpoint, which is not written yet */
@@ -56,7 +56,7 @@ static bool is_kept(const lh_spec *spec, int64_t step) {
     return false;
 }
 
-/* The next step after which an event is due; checkpoints by time are due after any step. */
+/* The next step with an event, other than a checkpoint by time. */
 static int64_t find_next_event(const lh_loop *loop) {
     const lh_training *training = &loop->training;
     int64_t step = loop->engine->step, next = training->steps;
@@ -89,8 +89,7 @@ static void update_view_means(lh_loop *loop) {
     }
 }
 
-/* A hint on a failed step. A learning rate can only be the cause if an update was made: by an earlier step, or by this
- * step after a finite loss and gradient. */
+/* A hint on a failed step. The learning rate cannot be the cause before the first update. */
 static const char *choose_hint(const lh_loop *loop, const lh_step_metrics *failed) {
     bool has_update = loop->engine->step > 0 || (isfinite(failed->sums.loss) && isfinite(failed->gradient_norm));
     return has_update
@@ -99,8 +98,7 @@ static const char *choose_hint(const lh_loop *loop, const lh_step_metrics *faile
                  "values; the\n    gradcheck of a float64 build narrows the cause down (docs/troubleshooting.md)";
 }
 
-/* Appends facts of the last checkpoint and a hint to the error of a failed step. failed_index: index of the failed step
- * in loop->metrics. */
+/* Appends the last checkpoint and a hint to the error of a failed step. failed_index: its index in loop->metrics. */
 static lh_status explain_failure(const lh_loop *loop, lh_status status, int failed_index, lh_error *error) {
     lh_error first = *error;
     const lh_run *run = loop->training.run;
@@ -132,6 +130,7 @@ static lh_status run_steps(lh_loop *loop, int64_t end, lh_error *error) {
     int64_t remaining = end - loop->engine->step, most_steps = (int64_t)(loop->steps_per_second * SECONDS_AT_ONCE);
     int count = (int)(remaining < STEPS_AT_ONCE ? remaining : STEPS_AT_ONCE), steps_done = 0;
     if (count > most_steps) count = most_steps > 1 ? (int)most_steps : 1;
+    /* Some engines run ahead. The steps that they have already finished are all requested. */
     if (count < loop->engine->unreported_steps) count = loop->engine->unreported_steps;
     double seconds_before = loop->engine->seconds;
     lh_status status = loop->engine->ops->step(loop->engine, count, loop->metrics, &steps_done, error);
@@ -155,7 +154,7 @@ static lh_status run_steps(lh_loop *loop, int64_t end, lh_error *error) {
 /* Updates view.at_chance_since. accuracy: the accuracy of the window that ends with this step. */
 static void watch_chance(lh_loop *loop, double accuracy) {
     int64_t step = loop->engine->step;
-    if (accuracy > loop->spec->task->chance + ABOVE_CHANCE) loop->last_above_chance = step;
+    if (accuracy > loop->spec->task->chance + CHANCE_MARGIN) loop->last_above_chance = step;
     bool is_long_enough = step - loop->last_above_chance >= CHANCE_WINDOWS * loop->training.log_every;
     loop->view.at_chance_since = is_long_enough ? loop->last_above_chance : -1;
 }
@@ -181,8 +180,8 @@ static const char *choose_during_split(const lh_spec *spec, const lh_eval_result
     return strcmp(split, "in_distribution") == 0 ? "validation" : split;
 }
 
-/* Sets the view's mean accuracy of each split from the results of an evaluation. Splits have the order of the results;
- * results without a counted label are left out. */
+/* Sets the view's mean accuracy of each split from the results of an evaluation. Results without a counted label are
+ * left out. */
 static void update_view_splits(lh_loop *loop, const lh_eval_result *results, int count) {
     lh_training_view *view = &loop->view;
     int counts[LH_MAX_SPLITS] = {0};
@@ -209,10 +208,10 @@ static void update_view_splits(lh_loop *loop, const lh_eval_result *results, int
 static void count_line(void *context, const lh_eval_result *result, int completed, int count) {
     lh_window *window = context;
     (void)completed, (void)count;
-    if (!result->is_taken_over) window->eval_lines++;
+    if (!result->was_in_file) window->eval_lines++;
 }
 
-/* Evaluates the model of the current step; is_resumed: only conditions that have no line of this step in eval.jsonl. */
+/* Evaluates the model of the current step. is_resumed: keeps the results that eval.jsonl already has for this step. */
 static lh_status evaluate_during(lh_loop *loop, bool is_resumed, lh_error *error) {
     const lh_eval_defaults *eval = &loop->spec->eval;
     lh_eval_request request = {
@@ -259,7 +258,7 @@ static lh_status write_missing_checkpoint(lh_loop *loop, lh_error *error) {
     return loop->training.run->checkpoint_step == loop->engine->step ? LH_OK : write_checkpoint(loop, false, error);
 }
 
-/* Handles all events that are due after some steps. A signal ends an evaluation, but not the checkpoint. */
+/* Handles all events that are due. A signal interrupts an evaluation, but not a checkpoint. */
 static lh_status handle_steps(lh_loop *loop, lh_error *error) {
     int64_t step = loop->engine->step;
     bool is_logged = is_due(loop->training.log_every, step), is_stopped = false;
@@ -282,9 +281,8 @@ static bool is_perfect(const lh_loop *loop) {
            loop->training.is_perfect(loop->training.context, loop->engine);
 }
 
-/* Prepares the first step of this process. If a run resumes at a step with an evaluation, a signal may have
- * interrupted this evaluation, and a kill may have prevented the best checkpoint. So the evaluation is completed,
- * and the best checkpoint is written again. At step 0, writes a checkpoint that is due. */
+/* Completes the evaluation and the best checkpoint of a resumed step, if a signal or a kill has interrupted them. At
+ * step 0, writes a checkpoint that is due. */
 static lh_status start_loop(lh_loop *loop, lh_error *error) {
     lh_status status = LH_OK;
     loop->has_started = true;

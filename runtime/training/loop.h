@@ -4,10 +4,10 @@
 
 #include "training/run_files.h"
 
-/* The mean accuracy of an evaluation during training over the conditions of one split: a set of a dataset, or for a
- * sampled task "validation" (training lengths, in the validation stream), "between" or "beyond". */
+/* The accuracy of an evaluation during training, as a mean over the conditions of one split. */
 typedef struct lh_split_accuracy {
-    const char *split;   /* static text */
+    /* Static text. Dataset: the name of a set. Sampled task: "validation" (training lengths), "between" or "beyond". */
+    const char *split;
     const char *axis;    /* name of the first axis of the conditions */
     int32_t first, last; /* least and greatest value on this axis; LH_NO_VALUE: the conditions have none */
     double accuracy;
@@ -17,12 +17,13 @@ enum { LH_MAX_SPLITS = 3 };
 
 /* The state of a training for the progress callback. */
 typedef struct lh_training_view {
-    int64_t step, steps;                     /* step: number of finished steps; steps: number of all steps */
+    int64_t step;                            /* number of finished steps */
+    int64_t steps;                           /* number of all steps */
     double steps_per_second;                 /* recent rate of training steps alone */
-    double loss, accuracy;                   /* means over the last complete window; at first, the current window */
+    double loss, accuracy;                   /* means over the last complete window; at first, the incomplete window */
     lh_split_accuracy splits[LH_MAX_SPLITS]; /* results of the last evaluation during training */
     int split_count;
-    /* Step since which no window's accuracy exceeds guessing by more than 0.02; -1: fewer than 10 windows. */
+    /* Since this step, each window's accuracy is at most 0.02 above guessing. -1: these are fewer than 10 windows. */
     int64_t at_chance_since;
     bool is_logged;      /* a metrics line was written just now */
     const char *warning; /* a warning to print now, at most one per training; NULL: none */
@@ -49,8 +50,8 @@ lh_status lh_loop_open(const lh_training *training, lh_engine *engine, lh_window
 
 /* Runs steps for about 0.1 seconds, then metrics, evaluation and checkpoints that are due. Does nothing while the
  * engine waits for the other engines of its fleet. *is_done: training has ended, and its last step has a checkpoint.
- * LH_STOPPED: engine->stop was set, and the finished steps are saved in a checkpoint; other errors come from a step
- * (lh_engine_ops.step), an evaluation or a file. After any status but LH_OK only lh_loop_close may be called. */
+ * LH_STOPPED: engine->stop was set, and the finished steps are saved in a checkpoint. Other errors come from a step
+ * (lh_engine_ops.step), an evaluation or a file. After an error, only lh_loop_close may be called. */
 lh_status lh_loop_advance(lh_loop *loop, bool *is_done, lh_error *error);
 
 void lh_loop_close(lh_loop *loop); /* NULL is valid */

@@ -31,8 +31,7 @@ static void describe_machine(const lh_engine *engine, char *text, size_t size) {
              engine->device != NULL ? engine->device : "");
 }
 
-/* Writes the origin of a set of examples (a file, or the task), its digest, and its numbers of examples and masked
- * labels. */
+/* Writes the origin, digest and sizes of a set of examples. */
 static void put_set(const lh_dataset *set, const char *name, lh_json *data) {
     char key[32];
     lh_json_string(data, name, set->path);
@@ -44,14 +43,13 @@ static void put_set(const lh_dataset *set, const char *name, lh_json *data) {
     if (set->masked > 0) lh_json_integer(data, key, set->masked);
 }
 
-/* If the examples are in files, writes the folder that their relative paths refer to. */
+/* Writes the folder to which relative paths of example files refer. */
 static void put_directory(const lh_spec *spec, lh_json *data) {
     char *directory = spec->data->train != NULL ? getcwd(NULL, 0) : NULL;
     if (directory != NULL) lh_json_string(data, "directory", directory);
     free(directory);
 }
 
-/* Writes the sets, the number of batches per epoch, the axes of the final evaluation, and the folder of the paths. */
 static void put_data(const lh_spec *spec, lh_json *json, FILE *out) {
     const lh_corpus *corpus = spec->corpus;
     lh_json data;
@@ -70,8 +68,7 @@ static void put_data(const lh_spec *spec, lh_json *json, FILE *out) {
     lh_json_end(&data);
 }
 
-/* Writes the input lengths of training examples in ascending order. Readers compare by.length of eval.jsonl with
- * these lengths. */
+/* Writes the distinct input lengths of training examples, in ascending order. */
 static void put_train_lengths(const lh_corpus *corpus, lh_json *json, FILE *out) {
     int last = 0;
     lh_json_raw(json, "train_lengths", "[");
@@ -83,8 +80,7 @@ static void put_train_lengths(const lh_corpus *corpus, lh_json *json, FILE *out)
     putc(']', out);
 }
 
-/* Writes the end of the run. `exit` is the last key of run.json, since scripts of Slurm and of bundles read the file's
- * last bytes. */
+/* Writes the end of the run. `exit` must be the last key: scripts read only the last bytes of run.json. */
 static void put_ending(const lh_run_end *end, lh_json *json) {
     if (end == NULL) {
         const char *keys[] = {"step", "train_seconds", "ended", "exit"};
@@ -98,7 +94,7 @@ static void put_ending(const lh_run_end *end, lh_json *json) {
     lh_json_integer(json, "exit", end->exit_code);
 }
 
-/* Writes the best checkpoint, and, if patience ended the run, the requested number of steps as patience_of_steps. */
+/* Writes the best checkpoint and, if patience ended the run, the requested number of steps. */
 static void put_best(const lh_run *run, const lh_run_end *end, lh_json *json, FILE *out) {
     if (end == NULL || end->window->best.step == 0) return;
     const lh_best *best = &end->window->best;
@@ -113,7 +109,7 @@ static void put_best(const lh_run *run, const lh_run_end *end, lh_json *json, FI
         lh_json_integer(json, "patience_of_steps", run->steps);
 }
 
-/* Writes the seeds of parts that have a seed of their own, if there are any. */
+/* Writes the seeds of the parts that have a seed of their own. */
 static void put_separate_seeds(const lh_separate_seeds *separate_seeds, lh_json *json, FILE *out) {
     char text[LH_SEEDS_TEXT];
     lh_json fields;

@@ -187,25 +187,24 @@ static lh_status load_window(const lh_run *run, lh_window *window, int64_t step,
         note_lost_lines(run, METRICS, &truncations[METRICS], window->metrics_lines, step, note);
         note_lost_lines(run, EVALUATIONS, &truncations[EVALUATIONS], window->eval_lines, step, note);
     } else {
-        add_note(
-            note,
-            "%s: %s, expected a line of step %lld\n"
-            "  the next line of metrics.jsonl covers only the steps after this step; it is unknown whether lines are "
-            "missing in metrics.jsonl (%lld lines) and eval.jsonl (%lld)",
-            run->windows,
-            !truncations[WINDOWS].exists          ? "is gone"
-            : truncations[WINDOWS].kept_lines > 0 ? "has only other or incomplete lines"
-                                                  : "is empty",
-            (long long)step, (long long)truncations[METRICS].kept_lines,
-            (long long)truncations[EVALUATIONS].kept_lines);
+        add_note(note,
+                 "%s: %s, expected a line of step %lld\n"
+                 "  the next line of metrics.jsonl covers only the steps after this step\n"
+                 "  lines may be missing in metrics.jsonl (%lld lines) and eval.jsonl (%lld lines)",
+                 run->windows,
+                 !truncations[WINDOWS].exists          ? "is gone"
+                 : truncations[WINDOWS].kept_lines > 0 ? "has only other or incomplete lines"
+                                                       : "is empty",
+                 (long long)step, (long long)truncations[METRICS].kept_lines,
+                 (long long)truncations[EVALUATIONS].kept_lines);
     }
     window->metrics_lines = truncations[METRICS].kept_lines;
     window->eval_lines = truncations[EVALUATIONS].kept_lines;
     return LH_OK;
 }
 
-/* Checks that the checkpoint belongs to this run and to an allowed step. facts: recorded by the checkpoint. */
-static lh_status check_facts(const lh_run *run, const lh_run_facts *facts, lh_error *error) {
+/* Checks that a checkpoint with these facts belongs to this run, and that its step is allowed. */
+static lh_status check_facts(const lh_run *run, const lh_checkpoint_facts *facts, lh_error *error) {
     char found[LH_NUMBER_TEXT], expected[LH_NUMBER_TEXT], seeds_text[LH_SEEDS_TEXT];
     if (facts->seed != run->seed ||
         strcmp(facts->separate_seeds_text, lh_write_separate_seeds(&run->separate_seeds, seeds_text)) != 0)
@@ -227,7 +226,7 @@ lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool 
     lh_state copy, *state;
     int has_checkpoint = 0;
     lh_truncation truncations[LOGS];
-    lh_run_facts facts = {.level = engine->level, .compiler = engine->compiler};
+    lh_checkpoint_facts facts = {.level = engine->level, .compiler = engine->compiler};
     memset(window, 0, sizeof *window);
     note->text[0] = 0;
     lh_status status = lh_state_prepare(engine, &copy, &state, error);
@@ -245,16 +244,15 @@ lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool 
     return status;
 }
 
-/* Syncs the logs, before a checkpoint relies on their lines. The directory entries of the logs are synced before
- * the checkpoint is renamed. */
+/* Syncs the logs before a checkpoint relies on their lines. lh_checkpoint_rotate syncs their directory entries. */
 static lh_status sync_logs(const lh_run *run, lh_error *error) {
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < LOGS; i++) status = lh_sync_file(get_log_path(run, i), error);
     return status;
 }
 
-static lh_status write_copy(const lh_run *run, const char *name, const lh_state *state, const lh_run_facts *facts,
-                            lh_error *error) {
+static lh_status write_copy(const lh_run *run, const char *name, const lh_state *state,
+                            const lh_checkpoint_facts *facts, lh_error *error) {
     char path[LH_PATH_MAX + 64];
     lh_status status = join_path(path, sizeof path, run->directory, name, error);
     return status == LH_OK ? lh_checkpoint_write(path, run->spec, state, facts, error) : status;
@@ -262,11 +260,11 @@ static lh_status write_copy(const lh_run *run, const char *name, const lh_state 
 
 lh_status lh_run_checkpoint(lh_run *run, lh_engine *engine, const lh_window *window, unsigned copies, lh_error *error) {
     lh_state copy, *state;
-    lh_run_facts facts = {.level = engine->level,
-                          .compiler = engine->compiler,
-                          .step = engine->step,
-                          .seed = run->seed,
-                          .learning_rate = run->learning_rate};
+    lh_checkpoint_facts facts = {.level = engine->level,
+                                 .compiler = engine->compiler,
+                                 .step = engine->step,
+                                 .seed = run->seed,
+                                 .learning_rate = run->learning_rate};
     lh_write_separate_seeds(&run->separate_seeds, facts.separate_seeds_text);
     lh_status status = lh_state_prepare(engine, &copy, &state, error);
     if (status == LH_OK) status = engine->ops->read_state(engine, state, error);

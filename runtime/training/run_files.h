@@ -1,6 +1,10 @@
-/* Manages the folder of one run: RUNS/<id>/<plan digest>/lr<rate>-seed<seed>/, followed by .<part><seed> for each part
- * with a seed of its own (data/seeds.h), by -data<8 digits of the SHA-256> if training examples are in a file, and by
- * -overfit<K> for --overfit K.
+/* Manages the folder of one run, RUNS/<id>/<plan digest>/lr<rate>-seed<seed>. The folder's name may continue:
+ *
+ *     .<part><seed>      for each part with a seed of its own (data/seeds.h)
+ *     -data<8 digits>    if training examples are in a file: the first digits of its SHA-256
+ *     -overfit<K>        for --overfit K
+ *
+ * Files:
  *
  *     run.json                          facts of the run, its machine and its end
  *     metrics.jsonl                     one line per window (window.h)
@@ -47,9 +51,13 @@ typedef struct lh_run {
     int64_t checkpoint_step; /* step of the newest checkpoint; -1: none */
 } lh_run;
 
-/* Creates and locks the folder. LH_ERR_INPUT: the path is too long; or the path below run->root has a symbolic link,
- * which may lead to another user's files; or start is LH_RUN_FRESH and the folder has a checkpoint. After any error
- * no file is changed and nothing is locked; run->lock is LH_LOCK_HELD if another process has the lock. */
+/* Creates and locks the folder. After an error, no file is changed and nothing is locked. If another process has the
+ * lock, run->lock is LH_LOCK_HELD. Cases of LH_ERR_INPUT:
+ *
+ *   - the path is too long
+ *   - the path below run->root has a symbolic link, which may lead to another user's files
+ *   - start is LH_RUN_FRESH and the folder has a checkpoint
+ */
 lh_status lh_run_claim(lh_run *run, lh_run_start start, lh_error *error);
 
 /* Removes the files of an earlier run unless it is resumed, and writes run.json. The folder must be claimed, and stays
@@ -63,8 +71,8 @@ bool lh_run_has_checkpoint(const lh_run *run);
 void lh_run_release(lh_run *run);
 
 /* Loads the newest checkpoint into the engine and truncates metrics.jsonl, eval.jsonl and window.jsonl to its step.
- * Without a checkpoint *is_found is false and the files are emptied. note gets warnings for the user. Call this
- * function before lh_run_begin; if the checkpoint is refused, no file changes. */
+ * Without a checkpoint, *is_found is false and the files are emptied. If the checkpoint is refused, no file changes.
+ * note gets warnings for the user. Call this function before lh_run_begin. */
 lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool *is_found, lh_error *note,
                         lh_error *error);
 

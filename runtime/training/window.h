@@ -1,16 +1,14 @@
 /* Sums metrics over a window: the steps since the previous metrics line. Every checkpoint saves the window, so that a
- * resumed run writes the same means as an uninterrupted run, continues the count of seconds, and can check the lines in
- * its files. */
+ * resumed run writes the same means as an uninterrupted run. */
 #ifndef LONGHAND_WINDOW_H
 #define LONGHAND_WINDOW_H
 
 #include "training/best.h"
 
-/* Accuracies of the batches of an epoch of a dataset. The accuracy of a batch is computed before the update by this
- * batch. All batches have the same weight. */
+/* Training accuracy over an epoch of a dataset. All batches have the same weight. */
 typedef struct lh_window_epoch {
     int64_t steps;        /* steps of the current epoch so far */
-    int64_t masked_steps; /* number of steps of the epoch so far that have no counted label */
+    int64_t masked_steps; /* number of these steps without a counted label */
     double sum;           /* sum of accuracies over the steps with a counted label */
     int64_t last_epoch;   /* the last complete epoch, from 1; 0: none */
     double accuracy;      /* mean accuracy of epoch `last_epoch` */
@@ -18,7 +16,7 @@ typedef struct lh_window_epoch {
 
 typedef struct lh_window {
     int64_t steps;        /* number of steps in the window */
-    int64_t masked_steps; /* steps without a counted label, which are in no mean of loss, accuracy and exact_match */
+    int64_t masked_steps; /* steps without a counted label; means of loss and accuracies leave them out */
     /* Sums over the window's steps. */
     double loss, accuracy, exact_match, gradient_norm, clipped_steps, parameter_norm, update_norm;
     double seconds; /* time of all steps of the run so far, also before this window */
@@ -31,7 +29,7 @@ typedef struct lh_window {
 /* Adds the metrics of one step. */
 void lh_window_add(lh_window *window, const lh_step_metrics *metrics);
 
-/* Adds step number `step`, from 1, to its epoch; batches: batches per epoch. */
+/* Adds a step to its epoch. step: its number; the first step is 1. batches: batches per epoch. */
 void lh_window_add_to_epoch(lh_window *window, const lh_step_metrics *metrics, int64_t step, int64_t batches);
 
 /* The mean over the steps with a counted label; sum: the window's loss, accuracy or exact_match. NAN: no step has a

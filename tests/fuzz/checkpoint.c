@@ -10,7 +10,7 @@
 #include "engine/checkpoint.h"
 #include "engine/checkpoint_parts.h"
 
-static const lh_run_facts facts = {"x86-64-v3", "gcc 12.2.0", 10, UINT64_MAX, 3e-4, ""};
+static const lh_checkpoint_facts facts = {"x86-64-v3", "gcc 12.2.0", 10, UINT64_MAX, 3e-4, ""};
 
 static float values[3][TOY_STORAGE];
 
@@ -110,7 +110,7 @@ void lh_fuzz_checkpoint(const uint8_t *data, size_t bytes) {
     lh_st_free(file);
     int64_t step;
     int found;
-    lh_run_facts current_facts = {.level = facts.level, .compiler = facts.compiler};
+    lh_checkpoint_facts current_facts = {.level = facts.level, .compiler = facts.compiler};
     lh_state state = {4, values[0], {values[1], values[2]}};
     memset(values, 0, sizeof values);
     check_status(lh_checkpoint_read_parameters(path, &lh_toy_spec, 4, values[0], &step, &error), &error, path);

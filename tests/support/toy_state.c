@@ -7,7 +7,7 @@
 
 #include "base/safetensors.h"
 
-const lh_run_facts toy_facts = {
+const lh_checkpoint_facts toy_facts = {
     .level = "x86-64-v3", .compiler = "gcc 12.2.0", .step = 10, .seed = UINT64_MAX, .learning_rate = 3e-4};
 
 static bool covers(const lh_tensor *tensor, int64_t index) {

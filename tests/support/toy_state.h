@@ -17,7 +17,7 @@ toy_state *toy_make_state(void);
 toy_state *toy_make_filled_state(float shift);
 
 /* Facts of a run at step 10. */
-extern const lh_run_facts toy_facts;
+extern const lh_checkpoint_facts toy_facts;
 
 /* Writes a file of parameters, all 0, without metadata. skip: index of a tensor that is left out; change: index of a
  * tensor that gets one row less; extra: name of an additional tensor. -1, -1, NULL: none. */

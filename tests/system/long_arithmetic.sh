@@ -100,7 +100,7 @@ tests_in_other_frames() {
         has_lines 7 '"by":{"digits":[1-9],"frame":12}' "$(find_run framed_runs)" &&
         have_equal_traces && have_equal_traces --split test &&
         have_equal_traces --split validation --shuffle --seed 3 &&
-        ends_with 1 'made for a single axis of eval.by' "$work/framed/trainer" trace --what entropy --lengths 15 \
+        ends_with 1 'are for a single axis of eval.by' "$work/framed/trainer" trace --what entropy --lengths 15 \
             --checkpoint "$(find_run framed_runs)/checkpoint.safetensors" &&
         ends_with 0 'Exact match in percent by frame' ./longhand report "$work/framed_runs" --out "$work/by_frame" &&
         sed 's/sinusoid" }/learned", additive = { rows = 20 } }/' "$work/arithmetic.lua" >"$work/rows.lua" &&

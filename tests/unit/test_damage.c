@@ -24,7 +24,7 @@ static checkpoints make_checkpoints(const char *directory) {
     checkpoints p = {.directory = directory, .previous_state = toy_make_filled_state(0)};
     toy_state *current_state = toy_make_filled_state(1);
     lh_error error;
-    lh_run_facts facts = toy_facts;
+    lh_checkpoint_facts facts = toy_facts;
     lh_assert_ok(lh_checkpoint_rotate(directory, &lh_toy_spec, &p.previous_state->state, &facts, &error), &error);
     facts.step = 20;
     lh_assert_ok(lh_checkpoint_rotate(directory, &lh_toy_spec, &current_state->state, &facts, &error), &error);
@@ -46,7 +46,7 @@ static void free_checkpoints(checkpoints *p) {
 
 /* Resumes the run. A checkpoint that is found must be the previous one, of step 10. */
 static lh_status resume(const checkpoints *p, toy_state *actual, int *found, lh_error *note, lh_error *error) {
-    lh_run_facts current_facts = {.level = toy_facts.level, .compiler = toy_facts.compiler};
+    lh_checkpoint_facts current_facts = {.level = toy_facts.level, .compiler = toy_facts.compiler};
     lh_status status =
         lh_checkpoint_resume(p->directory, &lh_toy_spec, &actual->state, &current_facts, found, note, error);
     if (status == LH_OK && *found) assert_int_equal(current_facts.step, 10); /* the damaged file is of step 20 */

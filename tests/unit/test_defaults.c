@@ -169,7 +169,7 @@ static void test_unknown_defaults_are_refused(void **state) {
     }
     char buffer[CAPACITY];
     lh_spec spec = make_spec(buffer, "train.steps 3\n");
-    assert_refused(&spec, "the line of resolved");
+    assert_refused(&spec, "a line with the field `resolved`");
     spec = make_spec(buffer, body);
     spec.defaults_capacity = CAPACITY - 1;
     assert_refused(&spec, "expected: longhand defaults 1 1023 ");

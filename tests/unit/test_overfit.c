@@ -237,8 +237,9 @@ static void test_measurement_begins_with_the_run_s_checkpoint(void **state) {
     lh_engine_config config = {.spec = &toy, .seed = 5, .learning_rate = 0.01, .threads = 1, .trains = true};
     lh_engine *engine = lh_test_open_engine(config, &toy_float);
     lh_state start = lh_test_copy_state(engine);
-    lh_assert_ok(lh_checkpoint_write(init, &toy, &start, &(lh_run_facts){.level = "x86-64", .compiler = "cc"}, &error),
-                 &error);
+    lh_assert_ok(
+        lh_checkpoint_write(init, &toy, &start, &(lh_checkpoint_facts){.level = "x86-64", .compiler = "cc"}, &error),
+        &error);
     lh_state_close(&start);
     engine->ops->close(engine);
     double sampled_norm = measure(state, 1).start_norm;

@@ -146,7 +146,7 @@ static void test_preferred_examples_are_of_all_kinds(void **state) {
 }
 
 /* Evaluates a choice of 100 examples; returns the last line of the file at path. */
-static const char *evaluate(fixture *f, bool in_order, const char *path, bool *is_taken_over) {
+static const char *evaluate(fixture *f, bool in_order, const char *path, bool *was_in_file) {
     static char line[512];
     lh_error error;
     lh_groups groups;
@@ -161,7 +161,7 @@ static const char *evaluate(fixture *f, bool in_order, const char *path, bool *i
     lh_assert_ok(lh_evaluate(engine, &request, &result, &error), &error);
     engine->ops->close(engine);
     lh_groups_close(&groups);
-    *is_taken_over = result.is_taken_over;
+    *was_in_file = result.was_in_file;
     size_t bytes;
     char *text = lh_test_read(path, &bytes), *last = text;
     for (char *cursor = text; *cursor != 0; cursor++)
@@ -176,23 +176,23 @@ static const char *evaluate(fixture *f, bool in_order, const char *path, bool *i
 static void test_lines_record_number_of_available_examples(void **state) {
     const char *path = lh_test_path(*state, "eval.jsonl");
     fixture f;
-    bool is_taken_over;
+    bool was_in_file;
     open_sums(&f, *state);
-    const char *line = evaluate(&f, false, path, &is_taken_over);
-    assert_false(is_taken_over);
+    const char *line = evaluate(&f, false, path, &was_in_file);
+    assert_false(was_in_file);
     assert_non_null(strstr(line, "\"examples\":100,\"of\":1000,\"draws\":1,"));
     char data[64];
     snprintf(data, sizeof data, ",\"data\":\"%.16s\"}\n", f.files.corpus.train.digest);
     assert_non_null(strstr(line, data));
-    evaluate(&f, false, path, &is_taken_over);
-    assert_true(is_taken_over);
-    line = evaluate(&f, true, path, &is_taken_over);
-    assert_false(is_taken_over);
+    evaluate(&f, false, path, &was_in_file);
+    assert_true(was_in_file);
+    line = evaluate(&f, true, path, &was_in_file);
+    assert_false(was_in_file);
     assert_non_null(strstr(line, "\"of\":1000,\"order\":\"file\",\"draws\":1,"));
     f.files.corpus.train.digest[0] ^= 1;
     f.files.corpus.eval.digest[0] ^= 1;
-    evaluate(&f, true, path, &is_taken_over);
-    assert_false(is_taken_over);
+    evaluate(&f, true, path, &was_in_file);
+    assert_false(was_in_file);
     lh_corpus_close(&f.files.corpus);
 }
 

@@ -20,20 +20,20 @@ static void check_equal(const toy_state *actual, const toy_state *expected) {
 
 static void rotate(const char *directory, const toy_state *v, int64_t step) {
     lh_error error;
-    lh_run_facts now = toy_facts;
+    lh_checkpoint_facts now = toy_facts;
     now.step = step;
     lh_assert_ok(lh_checkpoint_rotate(directory, &lh_toy_spec, &v->state, &now, &error), &error);
 }
 
-static lh_run_facts make_run_facts(void) {
-    return (lh_run_facts){.level = toy_facts.level, .compiler = toy_facts.compiler};
+static lh_checkpoint_facts make_checkpoint_facts(void) {
+    return (lh_checkpoint_facts){.level = toy_facts.level, .compiler = toy_facts.compiler};
 }
 
 /* Checks that a resume gives this state at this step. note_text: a part of the resume's note; NULL: there is no
  * note. */
 static void check_resumes(const char *directory, const toy_state *expected, int64_t step, const char *note_text) {
     lh_error error, note;
-    lh_run_facts current_facts = make_run_facts();
+    lh_checkpoint_facts current_facts = make_checkpoint_facts();
     int found;
     toy_state *actual = toy_make_state();
     memset(actual->values, 0xff, sizeof actual->values);
@@ -49,7 +49,7 @@ static void check_resumes(const char *directory, const toy_state *expected, int6
 }
 
 /* Checks that a resume fails with a message that contains `message`, and changes no value. */
-static void check_resume_refused(const char *directory, const lh_spec *spec, lh_run_facts current_facts,
+static void check_resume_refused(const char *directory, const lh_spec *spec, lh_checkpoint_facts current_facts,
                                  const char *message) {
     lh_error error, note;
     int found;
@@ -79,7 +79,7 @@ static void flip_bit(const char *path, size_t from_end) {
 
 static void test_empty_directory_has_no_run(void **state) {
     lh_error error, note;
-    lh_run_facts current_facts = make_run_facts();
+    lh_checkpoint_facts current_facts = make_checkpoint_facts();
     int found = 1;
     toy_state *v = toy_make_state();
     lh_assert_ok(lh_checkpoint_resume(*state, &lh_toy_spec, &v->state, &current_facts, &found, &note, &error), &error);
@@ -89,7 +89,7 @@ static void test_empty_directory_has_no_run(void **state) {
 
 static void test_resumed_state_has_the_bits_of_the_written_state(void **state) {
     lh_error error, note;
-    lh_run_facts current_facts = make_run_facts();
+    lh_checkpoint_facts current_facts = make_checkpoint_facts();
     int found;
     toy_state *v = toy_make_filled_state(0.5f);
     rotate(*state, v, 10);
@@ -104,22 +104,23 @@ static void test_checkpoint_of_another_origin_is_refused_with_both_named(void **
     rotate(*state, v, 10);
     lh_spec changed = lh_toy_spec;
     changed.plan_digest = "aaaaaaaaaaaaaaaa";
-    check_resume_refused(*state, &changed, make_run_facts(),
+    check_resume_refused(*state, &changed, make_checkpoint_facts(),
                          "plan_digest is \"0123456789abcdef\", expected \"aaaaaaaaaaaaaaaa\"");
     changed = lh_toy_spec;
     changed.source_digest = "bbbbbbbbbbbbbbbb";
-    check_resume_refused(*state, &changed, make_run_facts(), "source_digest is \"fedcba9876543210\", expected \"bbbb");
+    check_resume_refused(*state, &changed, make_checkpoint_facts(),
+                         "source_digest is \"fedcba9876543210\", expected \"bbbb");
     changed = lh_toy_spec;
     changed.plan_digest = "1111111111111111"; /* another optimiser is another plan, too */
     changed.optimizer = (lh_optimizer){.kind = "sgd", .states = 1, .state_name = {"momentum"}};
-    check_resume_refused(*state, &changed, make_run_facts(), "its optimiser is \"adam\", this run's is \"sgd\"");
+    check_resume_refused(*state, &changed, make_checkpoint_facts(), "its optimiser is \"adam\", this run's is \"sgd\"");
     changed = lh_toy_spec;
     changed.precision = "float64";
-    check_resume_refused(*state, &changed, make_run_facts(), "precision is \"float32\", expected \"float64\"");
-    lh_run_facts current_facts = make_run_facts();
+    check_resume_refused(*state, &changed, make_checkpoint_facts(), "precision is \"float32\", expected \"float64\"");
+    lh_checkpoint_facts current_facts = make_checkpoint_facts();
     current_facts.level = "x86-64-v4";
     check_resume_refused(*state, &lh_toy_spec, current_facts, "level is \"x86-64-v3\", expected \"x86-64-v4\"");
-    current_facts = make_run_facts();
+    current_facts = make_checkpoint_facts();
     current_facts.compiler = "clang 14.0.6";
     check_resume_refused(*state, &lh_toy_spec, current_facts, "compiler is \"gcc 12.2.0\", expected \"clang 14.0.6\"");
     free(v);
@@ -153,17 +154,17 @@ static void test_two_damaged_checkpoints_are_refused_with_both_named(void **stat
     rotate(*state, v, 20);
     flip_bit(name_current(*state), 1);
     flip_bit(name_previous(*state), 1);
-    check_resume_refused(*state, &lh_toy_spec, make_run_facts(), "/checkpoint.safetensors: damaged");
-    check_resume_refused(*state, &lh_toy_spec, make_run_facts(), "/checkpoint.previous.safetensors: damaged");
+    check_resume_refused(*state, &lh_toy_spec, make_checkpoint_facts(), "/checkpoint.safetensors: damaged");
+    check_resume_refused(*state, &lh_toy_spec, make_checkpoint_facts(), "/checkpoint.previous.safetensors: damaged");
     unlink(name_current(*state));
-    check_resume_refused(*state, &lh_toy_spec, make_run_facts(), "/checkpoint.safetensors: is missing");
+    check_resume_refused(*state, &lh_toy_spec, make_checkpoint_facts(), "/checkpoint.safetensors: is missing");
     free(v);
 }
 
 /* A checkpoint that cannot be read, but may be valid, is not skipped, since the next checkpoint would replace it. */
 static void test_unreadable_current_is_an_environment_error(void **state) {
     lh_error error, note;
-    lh_run_facts current_facts = make_run_facts();
+    lh_checkpoint_facts current_facts = make_checkpoint_facts();
     struct rlimit old_limit, no_files;
     int found;
     toy_state *v = toy_make_filled_state(0);
@@ -183,7 +184,7 @@ static void test_unreadable_current_is_an_environment_error(void **state) {
 /* Parameters alone are enough for an evaluation, but not for a resume. */
 static void test_parameters_alone_are_not_resumed(void **state) {
     toy_write_parameters(name_current(*state), -1, -1, NULL);
-    check_resume_refused(*state, &lh_toy_spec, make_run_facts(), "checksum");
+    check_resume_refused(*state, &lh_toy_spec, make_checkpoint_facts(), "checksum");
 }
 
 /* ---- rotating ---- */
@@ -240,7 +241,7 @@ static void test_rotation_killed_after_any_call_resumes(void **state) {
 
 static int rotate_for_ever(void *argument, const char *directory) {
     toy_state *v = argument;
-    lh_run_facts now = toy_facts;
+    lh_checkpoint_facts now = toy_facts;
     for (now.step = 1;; now.step++) {
         for (int i = 0; i < 28; i++) v->values[0][i] = (float)now.step;
         if (lh_checkpoint_rotate(directory, &lh_toy_spec, &v->state, &now, NULL) != LH_OK) return 1;
@@ -253,7 +254,7 @@ static void test_rotation_killed_at_any_time_resumes(void **state) {
     toy_state *v = toy_make_filled_state(0), *actual = toy_make_state();
     rotate(*state, v, 0);
     for (unsigned i = 0; i < 20; i++) {
-        lh_run_facts current_facts = make_run_facts();
+        lh_checkpoint_facts current_facts = make_checkpoint_facts();
         assert_int_equal(lh_disk_run_killed(*state, 4000 + 617 * i, rotate_for_ever, v), 0);
         lh_assert_ok(lh_checkpoint_resume(*state, &lh_toy_spec, &actual->state, &current_facts, &found, &note, &error),
                      &error);
@@ -270,13 +271,13 @@ static void test_rotation_killed_at_any_time_resumes(void **state) {
 /* Both old checkpoints are kept if the new checkpoint does not fit. */
 static int rotate_on_full_disk(void *argument, const char *directory) {
     toy_state *v = argument;
-    lh_run_facts now = toy_facts;
+    lh_checkpoint_facts now = toy_facts;
     lh_error error;
     int rotations = 0;
     while (rotations < 3 && lh_checkpoint_rotate(directory, &lh_toy_spec, &v->state, &now, &error) == LH_OK)
         rotations++;
     if (rotations != 2 || !strstr(error.text, "No space left")) return 1;
-    lh_run_facts current_facts = make_run_facts();
+    lh_checkpoint_facts current_facts = make_checkpoint_facts();
     int found = 0;
     lh_status status = lh_checkpoint_resume(directory, &lh_toy_spec, &v->state, &current_facts, &found, NULL, &error);
     bool is_complete = status == LH_OK && found && current_facts.step == toy_facts.step;
