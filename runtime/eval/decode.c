@@ -81,6 +81,7 @@ static lh_status answer_as_encoder(decoding *d, lh_error *error) {
         lh_query query = *d->query;
         query.input += (size_t)i * d->inputs;
         query.example += (uint32_t)i;
+        if (query.line_positions != NULL) query.line_positions += i;
         if (lh_is_stopped(d->engine)) return LH_STOPPED;
         status = d->engine->ops->predict(d->engine, &query, d->logits, error);
         for (size_t label = 0; status == LH_OK && label < d->labels; label++)
