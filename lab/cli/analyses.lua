@@ -33,8 +33,8 @@ end
 
 local function read_points(text)
   local number = tonumber(text)
-  return number and number > 0 and number <= 100 and number or nil, ("%s: not a number of points above 0, at most 100")
-    :format(text)
+  return number and number > 0 and number <= 100 and number or nil,
+    ("%s: expected a number of percentage points, above 0 and at most 100"):format(text)
 end
 
 local function read_percent(text)

@@ -71,6 +71,6 @@ return { task = { kind = "bucket_sort" }, encoding = { kind = %q },
 end
 
 -- Code of a block: an attention of the block's input.
-code.ATTENDS = 'block:attention("self", h, h)'
+code.ATTENTION_CODE = 'block:attention("self", h, h)'
 
 return code

@@ -91,8 +91,7 @@ function TestFresh.test_a_build_is_fresh_by_linking_if_requested()
   lu.assertFalse(build.is_fresh(dir, make_job("x86-64")))
 end
 
--- A trainer with a CUDA half is also fresh for a request of the CPU half alone, and for a request of fewer
--- architectures.
+-- A build with more than the request is fresh: with a CUDA half, or with more architectures.
 function TestFresh.test_a_build_is_fresh_by_its_cuda_half_if_requested()
   local dir = write_build("halves", STAMP
     .. " dynamic x86-64\ncuda aa nvcc 13.0 /c/nvcc sm_80 sm_90a compute_80 text\n")
@@ -110,8 +109,7 @@ end
 
 TestMissingResources = {}
 
--- A full disk or memory is not an error of the user's code, whichever program reports it. A message with a position in
--- a file is an error of the user's code.
+-- A full disk or memory is not an error of the user's code. A message with a line number is an error of this code.
 function TestMissingResources.test_logs_of_a_full_disk_or_memory_are_recognised()
   local folder = support.write("lack/x", ""):match("^(.*)/")
   for log, expected in pairs({
@@ -127,7 +125,7 @@ function TestMissingResources.test_logs_of_a_full_disk_or_memory_are_recognised(
   lu.assertEquals(build.find_missing_resource("make: *** [Makefile:174: x.o] Error 1", folder .. "/gone"),
     "less than 4 MB are left")
   lu.assertNil(build.find_missing_resource("src/task.c:14:9: error: 'y' undeclared", folder .. "/gone"))
-  lu.assertEquals(support.shell("ls " .. folder), "x\n") -- no other file is left
+  lu.assertEquals(support.shell("ls " .. folder), "x\n") -- the search leaves no file
 end
 
 TestStamps = {}
@@ -141,14 +139,15 @@ function TestStamps.test_each_half_has_its_own_stamp()
     return cpu, cuda
   end
   local cpu, cuda = compute_stamps("a", "b")
-  lu.assertEquals({ compute_stamps("a", "c") }, { cpu, (select(2, compute_stamps("x", "c"))) })
-  lu.assertNotEquals(cpu, (compute_stamps("x", "b")))
-  lu.assertNotEquals(cuda, (select(2, compute_stamps("a", "c"))))
+  local same_cpu, other_cuda = compute_stamps("a", "c")
+  local other_cpu, same_cuda = compute_stamps("x", "b")
+  lu.assertEquals({ same_cpu, same_cuda }, { cpu, cuda })
+  lu.assertNotEquals(other_cpu, cpu)
+  lu.assertNotEquals(other_cuda, cuda)
   lu.assertEquals({ compute_stamps("a") }, { cpu })
 end
 
--- Text that changes no code, such as the study in a cell's banner, changes neither the stamp of the CPU half nor the
--- stamp of the CUDA half. Data, such as the defaults of flags, have a third stamp, of all their bytes.
+-- A banner does not change the stamps of code. The stamp of data, such as the defaults of flags, covers every byte.
 function TestStamps.test_data_has_its_own_stamp()
   local project = { digest_sources = function() return "r" end }
   local function compute_stamps(steps, banner)
@@ -156,13 +155,15 @@ function TestStamps.test_data_has_its_own_stamp()
       { path = "defaults.inc", text = banner .. steps, digest_text = steps, is_data = true } })
   end
   local cpu, _, data = compute_stamps("1", "a")
-  lu.assertEquals({ cpu, false }, { (compute_stamps("2", "a")), select(2, compute_stamps("2", "a")) or false })
-  lu.assertEquals(cpu, (compute_stamps("1", "b")))
-  lu.assertNotEquals(data, (select(3, compute_stamps("2", "a"))))
-  lu.assertNotEquals(data, (select(3, compute_stamps("1", "b"))))
+  for _, case in ipairs({ { "2", "a" }, { "1", "b" } }) do
+    local same_cpu, cuda, other_data = compute_stamps(table.unpack(case))
+    lu.assertEquals(same_cpu, cpu)
+    lu.assertTrue(not cuda)
+    lu.assertNotEquals(other_data, data)
+  end
 end
 
--- The system's program computes the digest, if there is one and it can read every file; if not, Lua computes it.
+-- The program sha256sum computes the digests. If it cannot read every file, Lua computes all digests.
 function TestStamps.test_digests_of_files_do_not_depend_on_the_program_that_computes_them()
   local project = require("project").new(lfs.currentdir())
   local expected = require("base.sha256").hash(support.read("Makefile"))
@@ -191,8 +192,8 @@ function TestWords.test_compilers_of_the_cuda_half_are_described_in_words()
   lu.assertEquals(build.describe_cuda("nvcc 13.0 /c/bin/nvcc sm_80 compute_80"),
     "sm_80, compute_80 by nvcc 13.0 (/c/bin/nvcc)")
   lu.assertEquals(build.describe_cuda("nvrtc 12.4 /l/libnvrtc.so.12 sm_90a text"),
-    "sm_90a, and its source, which NVRTC compiles where the trainer runs, by nvrtc 12.4 (/l/libnvrtc.so.12)")
-  lu.assertEquals(build.describe_cuda("text"), "its source, which NVRTC compiles where the trainer runs")
+    "sm_90a by nvrtc 12.4 (/l/libnvrtc.so.12), and CUDA source that NVRTC compiles where the trainer runs")
+  lu.assertEquals(build.describe_cuda("text"), "CUDA source that NVRTC compiles where the trainer runs")
 end
 
 TestShell = {}

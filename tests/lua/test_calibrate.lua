@@ -1,6 +1,5 @@
--- Lines that calibration finds in the attention of a teacher (lab/study/calibrate): worked examples, other choices,
--- attention without lines, and the bias that the lines give. A line has a direction, 1 (diagonal), -1 (anti-diagonal)
--- or 0 (column), and an index among the lines of its direction, as found_lines.lua defines it.
+-- Calibration (lab/study/calibrate): lines in the attention of a teacher, and the bias that these lines give.
+-- A line has a direction: 1 (diagonal), -1 (anti-diagonal) or 0 (column). found_lines.lua defines the index of a line.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -10,7 +9,7 @@ local lines = require("lab.study.calibrate.found_lines")
 local lists = require("base.lists")
 local lu = require("luaunit")
 
--- Returns the choices of the examples below. The arguments are texts "FIELD=VALUE", which change choices.
+-- Returns the choices of the examples below. Arguments: changes, as texts "FIELD=VALUE".
 local function read_choices(...)
   local words = { "rows=all", "over=all", "threshold.self=1", "threshold.cross=1", "spread=0", "corner=none",
     "directions.self=1,-1,0", "directions.cross=1,-1,0", ... }
@@ -47,7 +46,7 @@ local function describe_lines(result)
     format_number(result.threshold)), format_lines(result.kept_lines)
 end
 
--- Returns a head's attention; compute(row, column), from 0, returns its values.
+-- Returns a head's attention. compute(row, column) returns the value of a cell; rows and columns count from 0.
 local function compute_head(rows, columns, compute)
   local head = { rows = rows, columns = columns, values = {} }
   for row = 0, rows - 1 do
@@ -111,7 +110,7 @@ function TestExamples.test_means_leave_out_lines_shorter_than_half_the_rows()
   check_direction(SQUARE, 1, choices, "-1:0.125 0:0.316667 1:0.1", "0.180556 0.096785 0.27734", "0:0")
 end
 
--- With value=raw, the value of a selected line is its own sum, not the distance of this sum to the largest sum.
+-- With value=raw, the bias of a selected line is the sum of the line.
 function TestExamples.test_raw_values_are_sums_of_the_matrix()
   local result = lines.search_direction(SQUARE, -1, read_choices("value=raw").self)
   lu.assertEquals(select(3, describe_lines(result)), "0:2.4")
@@ -152,8 +151,7 @@ function TestExamples.test_lines_of_the_rectangle_are_found_and_extended()
   end
 end
 
--- With equal=merged, equal values count once. The expected numbers are those of the released code for the columns of
--- both matrices.
+-- With equal=merged, equal values count once. The expected numbers are results of Duan & Shi's code.
 function TestExamples.test_merged_values_count_once()
   local choices = read_choices("equal=merged", "precision=float32").self
   local result = lines.search_direction(SQUARE, 0, choices)
@@ -176,9 +174,9 @@ local function compute_noise(row, column)
   return math.fmod(math.abs(math.sin(row * 12.9898 + column * 78.233) * 43758.5453), 1)
 end
 
--- A perfect line, except that the sixth row attends to the last column. The cell in this corner is a line by itself.
--- Means of lines of any length also select this line; sums, and means of lines of at least half the rows, do not.
-function TestLines.test_one_cell_in_a_corner_is_selected_only_by_means_of_short_lines()
+-- Rows 0 to 4 attend along anti-diagonal 1, and row 5 attends to the last column. Only six rows count, so the last cell
+-- of row 5 is the only cell of anti-diagonal -5.
+function TestLines.test_an_anti_diagonal_of_one_cell_is_selected_only_by_means_of_short_lines()
   local head = compute_head(62, 125, function(row, column)
     local is_attended = row < 5 and column == 123 - row or row == 5 and column == 124
     return is_attended and .95 or .0004 * compute_noise(row, column)
@@ -191,9 +189,7 @@ function TestLines.test_one_cell_in_a_corner_is_selected_only_by_means_of_short_
   lu.assertEquals(select_lines("line=mean"), "1")
 end
 
--- A causal head that attends to its first column. Only the first six rows count, so the diagonal -5 has one cell. Means
--- of lines of any length select this diagonal. Means of lines of at least half the rows select -3, which has three
--- cells.
+-- A causal head attends to its first column. Only six rows count, so diagonal -5 has one cell, and -3 has three cells.
 function TestLines.test_a_diagonal_of_one_cell_is_selected_only_by_means_of_short_lines()
   local head = compute_head(62, 62, function(row, column)
     return column > row and 0.0 or column == 0 and .9 or .1 / math.max(1, row) * (.5 + compute_noise(row, column))
@@ -207,8 +203,8 @@ function TestLines.test_a_diagonal_of_one_cell_is_selected_only_by_means_of_shor
   lu.assertStrContains(select_lines("line=mean"), "-3")
 end
 
--- Rows beyond the trained ones are padding.
-function TestLines.test_rows_beyond_training_do_not_count()
+-- Rows from 6 on are padding.
+function TestLines.test_padding_rows_count_only_if_requested()
   local head = compute_head(62, 125, function(row, column)
     return row < 6 and (column == 123 - row and 1.0 or 0.0) or column == 3 and 1.0 or 0.0
   end)
@@ -221,8 +217,8 @@ function TestLines.test_rows_beyond_training_do_not_count()
   lu.assertStrContains(problem, "rows = 6: found a matrix of 4 rows")
 end
 
--- If r of K lines have the value 1 and the others 0, the z-score of the r lines is sqrt((K - r) / r), so a threshold k
--- selects them if K > r (k^2 + 1).
+-- If r of K lines have the value 1 and the others 0, the z-score of the r lines is sqrt((K - r) / r).
+-- A threshold k selects the r lines if K > r (k^2 + 1).
 function TestLines.test_too_few_lines_reach_no_threshold()
   lu.assertTrue(lines.is_out_of_reach(17, 4)) -- 17 lines and the threshold 4
   lu.assertFalse(lines.is_out_of_reach(18, 4))
@@ -234,9 +230,9 @@ function TestLines.test_too_few_lines_reach_no_threshold()
   end
 end
 
--- If only one line has a value other than 0, the number K of lines that count is 1, and their deviation is 0. The
--- released code selects this line, since its value is at least the threshold.
-function TestLines.test_a_line_that_is_the_only_value_is_selected_by_the_released_code()
+-- With over=nonzero, only one line counts here, so the threshold is the value of this line.
+-- The choices of Duan & Shi's code select a line at the threshold (keep=at_least).
+function TestLines.test_the_only_line_that_is_not_zero_is_selected_at_the_threshold()
   local head = compute_head(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
   local result = assert(lines.find(head, assert(fields.read("usual", {})).cross))
   lu.assertEquals(#result.kept_lines, 0)
@@ -247,14 +243,13 @@ function TestLines.test_a_line_that_is_the_only_value_is_selected_by_the_release
   lu.assertEquals(list_selected(result), "0")
 end
 
--- In a head of uniform attention the means of lines differ only by rounding, and no line is selected.
+-- The means of the lines differ only by rounding.
 function TestLines.test_a_uniform_head_selects_no_line()
   local head = compute_head(7, 40, function() return 1 / 3 end)
   local choices = read_choices("line=mean", "shortest=1", "spread=1e-6").cross
   lu.assertEquals(#assert(lines.find(head, choices)).kept_lines, 0)
 end
 
--- Masked cells of logits belong to no line.
 function TestLines.test_masked_cells_do_not_count()
   local head = compute_head(6, 6, function(row, column)
     return column > row and -math.huge or row == column and 5.0 or 1.0
@@ -265,8 +260,8 @@ end
 
 TestBias = {}
 
--- A bias of diagonals is a table with a value for each distance in the matrix; cells at other distances are closed.
-function TestBias.test_diagonals_are_a_clipped_table()
+-- A bias of diagonals depends on the distance, column - row. Distances without a selected line are closed.
+function TestBias.test_a_bias_of_diagonals_is_a_table_by_distance()
   local rows, columns, bias_by_distance = 5, 7, {}
   local head = compute_head(rows, columns, function(row, column) return .1 + compute_noise(0, column - row + 20) end)
   local choices = read_choices("directions.cross=1", "threshold.cross=0", "line=mean", "shortest=1", "value=raw").cross
@@ -286,7 +281,7 @@ function TestBias.test_diagonals_are_a_clipped_table()
   end
 end
 
--- A row without an open cell is transparent: all its cells get the bias 0.
+-- In a transparent row, all cells have the bias 0.
 function TestBias.test_heads_and_rows_without_an_open_cell_are_transparent()
   local choices = assert(fields.read("usual", {})).cross
   lu.assertEquals(format_bias(lines.extend({}, 2, 3, choices)), "0 0 0\n0 0 0")
@@ -300,7 +295,7 @@ function TestBias.test_heads_and_rows_without_an_open_cell_are_transparent()
   lu.assertEquals(format_bias(lines.extend({}, 2, 2, choices)), "0 0\n0 0")
 end
 
--- In a decoder no key after a query is open, neither by a line nor by a transparent row.
+-- In a decoder, keys after the query are closed, even in a transparent row.
 function TestBias.test_a_causal_bias_has_no_later_keys()
   local choices = assert(fields.read("usual", {})).self
   lu.assertEquals(format_bias(lines.extend({}, 2, 2, choices, true)), "0 -\n0 0")
@@ -331,8 +326,7 @@ local function compute_facet_bias(mask, rows, columns)
   return bias
 end
 
--- For random heads and all choices that a student's spec can express, calibration computes the bias that the student's
--- kernels use, also for other numbers of rows and columns.
+-- The mask of facets/lines.lua gives the same bias as calibration, also for other numbers of rows and columns.
 function TestBias.test_the_lines_facet_gives_the_same_bias()
   local compared_count = 0
   for case = 1, 60 do
@@ -359,7 +353,7 @@ function TestBias.test_the_lines_facet_gives_the_same_bias()
   lu.assertTrue(compared_count > 100, "too few heads have lines")
 end
 
--- In a wider bias, columns keep their distance to the right edge in cross-attention, and to the left edge in
+-- In a wider bias, a column keeps its distance to the right edge in cross-attention, and to the left edge in
 -- self-attention.
 function TestBias.test_columns_are_aligned()
   local choices = read_choices("directions.cross=0", "directions.self=0")
@@ -394,9 +388,7 @@ end
 
 TestChoices = {}
 
--- The choices of the released code: the first six rows, the last column and six columns before it, raw values, and
--- thresholds and directions of its own.
-function TestChoices.test_the_preset_code_has_the_choices_of_the_released_code()
+function TestChoices.test_the_preset_code_has_the_choices_of_the_authors_code()
   local choices = assert(fields.read("code", {}))
   lu.assertEquals(choices.scores, "weights")
   lu.assertEquals(choices.cross, { rows = 6, columns = 6, line = "sum", shortest = 1, precision = "float32",

@@ -13,7 +13,7 @@ function TestCanonical.test_keys_are_sorted()
   lu.assertEquals(canonical.sort_keys({ z = 1, _ = 2, Z = 3, a = 4 }), { "Z", "_", "a", "z" })
 end
 
--- Keys that are inserted in any order, and removed again, give one text.
+-- The second table gets its keys in the reverse order, with further keys that are then removed.
 function TestCanonical.test_the_order_of_insertion_does_not_matter()
   local forward, backward = {}, {}
   for i = 1, 40 do

@@ -64,7 +64,7 @@ end
 
 TestChoice = {}
 
--- If the number of passes is the length, captions of tables name the oracle; if it is constant, they do not.
+-- In captions, "the oracle" stops a model after as many passes as the task length.
 function TestChoice.test_passes_by_length_are_called_the_oracle()
   for name, times in pairs({ oracle = "length", fixed = 4 }) do
     local spec = make_spec("reverse_string")
@@ -76,7 +76,7 @@ function TestChoice.test_passes_by_length_are_called_the_oracle()
   end
 end
 
--- A claim that gives a number of passes uses the score after these passes; any other claim uses the run's own score.
+-- A claim with the field `passes` uses the score after this number of passes.
 function TestChoice.test_claims_after_a_number_of_passes()
   local spec = make_spec("reverse_string")
   spec.model.loops = { times = "length", inject = false, start = "embedding", norm = "outside" }
@@ -92,7 +92,7 @@ function TestChoice.test_claims_after_a_number_of_passes()
   lu.assertEquals(list_texts(2), { "25.0", "0 of 1" })
 end
 
--- Returns texts of eval.jsonl for two learning rates, 0.1 (a) and 0.2 (b). Beyond training 0.2 is better.
+-- Returns texts of eval.jsonl for the learning rates 0.1 (a) and 0.2 (b). At lengths beyond training, 0.2 is better.
 --   extra_a, extra_b          further lines
 --   accuracy_a, accuracy_b    accuracy at training lengths; nil for no such line
 local function make_two_rates(extra_a, extra_b, accuracy_a, accuracy_b)
@@ -112,7 +112,7 @@ function TestChoice.test_rates_are_chosen_in_distribution()
   lu.assertNil(entries.join_cautions(cell, "median", { value = 25 }))
 end
 
--- If there is a validation stream, it chooses the rate instead of the test's lines in distribution.
+-- If there is a validation stream, the rate is chosen on this stream.
 function TestChoice.test_a_validation_stream_comes_first()
   local cell, study = write_cell("stream", make_two_rates(make_eval_line(100, "validation", 5, 0.5),
     make_eval_line(100, "validation", 5, 0.75), 0.9, 0.5))
@@ -131,7 +131,7 @@ function TestChoice.test_a_choice_beyond_training_is_marked()
   lu.assertEquals(captions.name_chosen(cell), "beyond (scored)")
 end
 
--- A study may name the set that chooses the rate; then no cell has a mark.
+-- If the study names the set on which rates are chosen, no cell is marked.
 function TestChoice.test_a_study_may_name_the_set()
   local cell, study = write_cell("named", make_two_rates(nil, nil, 0.9, 0.5), nil, { split = "test", select = "test" })
   lu.assertEquals({ cell.summary.best_rate.rate, cell.summary.choice.set, cell.summary.choice.is_named },
@@ -140,7 +140,6 @@ function TestChoice.test_a_study_may_name_the_set()
   lu.assertNil(entries.join_cautions(cell, "median", { value = 75 }))
 end
 
--- The loss decides between rates with equal scores.
 function TestChoice.test_loss_decides_between_equal_scores()
   local function make_lines(loss)
     return (make_eval_line(100, "in_distribution", 5, 1):gsub('"loss":0.5', '"loss":' .. loss))
@@ -151,7 +150,7 @@ function TestChoice.test_loss_decides_between_equal_scores()
   lu.assertEquals(cell.summary.best_rate.rate, 0.2)
 end
 
--- Without a validation set, the in_distribution part of a file's test set chooses the rate.
+-- Without a validation set, the rate is chosen on the part in_distribution of the test set.
 function TestChoice.test_without_validation_the_test_file_chooses_the_rate()
   local spec = make_spec("bucket_sort")
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
@@ -168,7 +167,6 @@ end
 
 TestCaptions = {}
 
--- The default table has the median, the least, the most and the number of seeds at the chosen rate.
 function TestCaptions.test_the_first_table_is_a_median()
   local seeds = {}
   for seed, accuracy_beyond in ipairs({ 0.5, 0.25, 0.625 }) do
@@ -182,7 +180,7 @@ function TestCaptions.test_the_first_table_is_a_median()
   lu.assertEquals(contents.caption, "Length 20, beyond training. One learning rate for each cell.")
 end
 
--- A cell is marked if its score is a mean over other lengths than the scores of most cells.
+-- A cell is marked if its lengths differ from the lengths of most cells.
 function TestCaptions.test_other_grids_are_marked()
   local dir
   for seed = 0, 2 do
@@ -202,7 +200,6 @@ function TestCaptions.test_other_grids_are_marked()
   lu.assertEquals(notes, { "another grid: length 20", "", "" })
 end
 
--- Greedy and teacher-forced evaluations are not combined in a cell.
 function TestCaptions.test_decodings_are_not_mixed_in_a_cell()
   local forced_line = make_eval_line(100, "beyond", 20, 0.75)
     :gsub('"accuracy"', '"decoding":"teacher_forced","accuracy_teacher_forced"')
@@ -211,17 +208,17 @@ function TestCaptions.test_decodings_are_not_mixed_in_a_cell()
     { spec = make_decoder_spec() })
   lu.assertEquals({ cell.summary.evaluated, cell.summary.decoding, cell.summary.other_decoding }, { 1, "greedy", 2 })
   lu.assertStrContains(entries.join_cautions(cell, "median", { value = 1 }),
-    "1 of 3 runs: 2 not evaluated; 2 runs were evaluated with another decoding, greedy evaluations are scored")
+    "1 of 3 runs: 2 not evaluated; only greedy evaluations are scored; 2 runs have others")
   lu.assertEquals(cell.summary.scores, { 12.5 })
   lu.assertStrContains(cell.runs[2].notes[1], "its evaluations are teacher-forced, evaluations of other runs are "
     .. "greedy")
   lu.assertEquals(captions.name_answers(study), "greedy answers, answer length given")
   local _, forced_study = write_cell("forced", { [0.1] = { forced_line } }, { spec = make_decoder_spec() })
   lu.assertEquals({ forced_study.scored.metric, forced_study.cells[1].summary.scores }, { "exact_match", { 25.0 } })
-  lu.assertEquals(captions.name_answers(forced_study), "evaluated teacher-forced: the target is given up to each token")
+  lu.assertEquals(captions.name_answers(forced_study), "evaluated teacher-forced: the model reads the target's tokens")
 end
 
--- The table of all metrics has a column for each set, with its metrics side by side.
+-- The table of all metrics has a column for each set, with a sub-column for each metric.
 function TestCaptions.test_every_set_and_metric()
   local _, study = write_cell("measured",
     { [0.1] = { make_decoder_line("validation", 5, { 1, 1, 1, ended = ',"ended_early":0' })
@@ -236,7 +233,7 @@ function TestCaptions.test_every_set_and_metric()
   lu.assertStrContains(captions.describe(study, true), "Greedy answers, ended by the model. One learning rate")
 end
 
--- A curve's band is the confidence interval of a single seed, or the quartiles of several seeds; the caption names it.
+-- A curve's band is the confidence interval of a single seed, or the quartiles of several seeds.
 function TestCaptions.test_a_band_is_an_interval_of_one_seed_or_of_several()
   local lines = make_decoder_line("beyond", 20, { 0.25, 0.75, 0.5 })
   local item = { kind = "curves", lines = "encoding" }

@@ -1,5 +1,5 @@
--- Tests of claims (generator/base/claim.lua; a claim is a folder that one process holds): claims that killed processes
--- left, and several processes that request one claim.
+-- Claims (generator/base/claim.lua). A claim is a folder that one process holds.
+-- Here, killed processes leave claims, and several processes request the same claim.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -11,8 +11,8 @@ local write = require("base.write")
 
 local NOBODY = 999999999 -- above the kernel's largest process number
 
--- Returns the identity of this process with the given changes, and the folder of all claims. changes: any of host, pid,
--- boot (the identity of the boot) and namespace (of process numbers).
+-- Returns the identity of this process with changes, and the folder of all claims. The fields of `changes`, host, pid,
+-- boot and namespace, are parts of an identity (base/claim.lua).
 local function change_identity(changes)
   local dir = support.write("claims/here", ""):match("^(.*)/")
   local probe = assert(claim.take(dir .. "/probe"))
@@ -86,7 +86,8 @@ function TestClaim.test_an_empty_folder_is_taken_and_one_with_a_foreign_owner_is
   lu.assertStrContains(message, "No such file")
 end
 
--- A process may be killed before it renames its new claim, and a folder with a claim may be renamed.
+-- A process makes a folder CLAIM.IDENTITY, and renames it to CLAIM. If the process is killed in between, the folder is
+-- left.
 function TestClaim.test_leftover_files_of_ended_processes_are_removed()
   local dead_process, dir = change_identity({ pid = NOBODY })
   local alive = change_identity({ pid = 1 })
@@ -107,8 +108,8 @@ end
 local HOOKED = { { os, "rename" }, { os, "remove" }, { lfs, "mkdir" }, { lfs, "rmdir" }, { lfs, "dir" },
   { lfs, "attributes" }, { lfs, "symlinkattributes" }, { io, "open" } }
 
--- Runs `outer`, and `inner` before the system call of `outer` with the index `step`, from 1. Returns whether `outer`
--- makes at least `step` system calls.
+-- Runs `outer`, and calls inner() before the system call `step` of `outer`. The first system call is 1.
+-- Returns whether `outer` makes at least `step` system calls.
 local function run_inside(step, outer, inner)
   local calls = 0
   support.replace_fields(lists.map(HOOKED, function(hook)
@@ -124,8 +125,8 @@ local function run_inside(step, outer, inner)
   return calls >= step
 end
 
--- Runs two processes once for each system call of the first process: before this call, the second process takes the
--- claim.
+-- Repeats a race of two processes. Each time, the second process takes the claim before another system call of the
+-- first process.
 --   prepare()                                 returns the path of the claim and the argument for `first`
 --   first(path, argument)                     does the work of the first process, and returns its claim or nil
 --   check(path, first_claim, second_claim)    checks the claims that the two processes got
@@ -183,9 +184,10 @@ function TestClaim.test_a_claim_is_taken_while_another_process_gives_it_back()
   end)
 end
 
--- The program of each of six processes. All six request 40 claims that killed processes left; exactly one of them must
--- get each claim. Then all take and give back one shared claim, which two processes never hold together. Before that,
--- each process waits until all have requested the 40 claims, since the claims of a process that ends are free again.
+-- The program of six processes:
+--   1. Each process requests 40 claims that killed processes left. One process gets each claim.
+--   2. Each process waits for the others, since the claims of a process that ends are free again.
+--   3. Each process takes and gives back one shared claim. Two processes never hold this claim together.
 local RACE = [[
   package.path = "generator/?.lua;" .. package.path
   local claim, lfs = require("base.claim"), require("lfs")

@@ -126,7 +126,7 @@ function TestParse.test_arguments_of_report_are_read()
   lu.assertEquals({ args.runs, args.other }, { "a", "b" })
 end
 
--- The launcher executes the last line on descriptor 3.
+-- main.lua writes a command to the descriptor LONGHAND_LAST_WORD, and ./longhand runs this command.
 function TestParse.test_flags_of_test_go_to_its_script()
   for _, flags in ipairs({ "", " --times", " --long", " --quick --times" }) do
     local text, is_ok = support.shell(("LONGHAND_LAST_WORD=3 lua5.4 generator/main.lua test%s 3>&1"):format(flags))
@@ -222,7 +222,7 @@ function TestParse.test_mistakes_have_suggestions()
     ["analyze pca a --lengths 40,x"] = "expected different lengths",
     ["analyze pca a --part middle"] = "must be one of 'input', 'output'",
     ["analyze attention a --sequences 3"] = "Did you mean '--sequence'?",
-    ["analyze compare a --margin 0"] = "0: not a number of points above 0, at most 100",
+    ["analyze compare a --margin 0"] = "0: expected a number of percentage points, above 0",
     ["analyze compare a --split dev"] = "must be one of 'test', 'in_distribution', 'between', 'beyond', 'train', ",
     ["analyze compare a --metric exact"] = "must be one of 'exact_match', 'accuracy', 'accuracy_teacher_forced', ",
     ["analyze compare a --above 0.9"] = "0.9: not a percentage above 1 and below 100; write percent, not a share",
@@ -259,7 +259,7 @@ end
 
 TestFlags = {}
 
--- Names that other programs use for fields and flags (spec/hints/foreign_names.lua) stand for existing ones.
+-- spec/hints/foreign_names.lua lists these names.
 function TestFlags.test_names_of_other_programs_stand_for_existing_fields_and_flags()
   local flags, schema = require("spec.trainer_flags").read("."), require("spec.schema")
   lu.assertTrue(#flags >= 17, "flags of verb_train.c and data_files.c")
@@ -293,8 +293,8 @@ end
 
 TestHelp = {}
 
--- Each verb has a description in sentences. Descriptions of flags do not repeat the printed default.
-function TestHelp.test_descriptions_of_verbs_are_sentences()
+-- Help prints the default of a flag after the flag's description.
+function TestHelp.test_descriptions_of_verbs_are_sentences_and_of_flags_omit_defaults()
   local function check_verbs(outline)
     for _, verb in ipairs(outline.verbs) do
       lu.assertTrue(verb.name == "help" or verb.text:find("^%u.*%.$") ~= nil, verb.name .. ": " .. verb.text)
@@ -307,7 +307,7 @@ function TestHelp.test_descriptions_of_verbs_are_sentences()
   check_verbs(cli.outline())
 end
 
--- The launcher prints the file if Lua is missing.
+-- If Lua is missing, ./longhand prints the file.
 function TestHelp.test_help_equals_its_file()
   support.assert_golden("generator/cli/help.txt", cli.help() .. "\n")
 end

@@ -1,9 +1,11 @@
--- Commands on pages: every `./longhand`, `trainer`, `make` and `sh` command of README.md, CONTRIBUTING.md, docs/ and
--- the READMEs of examples has verbs, flags, fields, specs, studies and scripts that exist.
+-- Commands on pages have verbs, flags, fields, specs, studies and scripts that exist.
+--   pages       README.md, CONTRIBUTING.md, docs/ and the READMEs of examples
+--   programs    `./longhand`, `trainer`, `make` and `sh`
 --
--- A command is an indented line that begins with a program, up to a comment, a pipe or a second command; or a code
--- span. Indented commands are parsed as the program parses its command line. Usages, which have brackets or dots, and
--- spans, which may be only a verb, are checked word by word.
+-- A command is a code span, or an indented line that begins with a program. In a line, the command ends before a
+-- comment, a pipe or a second command.
+-- Whole commands are parsed like a command line. In code spans and usages, only words are checked. A usage has brackets
+-- or dots.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -45,8 +47,7 @@ local function split_words(text)
   return words
 end
 
--- Returns the program that a command starts, the words after it, and whether the command is a usage; nil for programs
--- that are not checked.
+-- Returns the program of a command, its arguments, and whether the command is a usage; nil for unchecked programs.
 local function parse_command(text)
   local command = text:gsub("^%$ ", "")
   while command:find("^[A-Z_]+=%S+ ") do
@@ -62,7 +63,7 @@ local function parse_command(text)
   end
 end
 
--- Returns the verb of the command line with which the words begin, and the words after it; or nil and a problem.
+-- Returns the verb at the beginning of the words, and the other words; or nil and a problem.
 local function find_verb(words)
   local verb, i = outline, 1
   while words[i] and #verb.verbs > 0 and not words[i]:find("^%-") do
@@ -105,9 +106,8 @@ local function find_field_problem(verb, word)
   end
 end
 
--- Returns the problem of a word that names a spec or a study, or nil. Paths, except those below examples/, and words in
--- capitals are accepted: they stand for files of the reader. `calibrate` writes the spec NAME_calibrated next to the
--- spec NAME.
+-- Returns the problem of a word that names a spec or a study, or nil. Words in capitals, and paths outside examples/,
+-- stand for files of the reader. `calibrate` writes the spec NAME_calibrated for the spec NAME.
 local function find_name_problem(word)
   local name = word:match("^([a-z][a-z0-9_]*)")
   if name ~= word:match("^[^:]*") or is_file("spec/studies/" .. name .. ".lua")
@@ -117,7 +117,7 @@ local function find_name_problem(word)
   return "no spec or study " .. name
 end
 
--- Returns the problem of a parsed command's spec or study, or of the fields in --set and --axis; nil if there is none.
+-- Returns a problem of a parsed command, or nil: in the spec, the study, or the fields of --set and --axis.
 local function find_value_problem(values)
   local verb = values.verb
   local problem = SPEC_VERBS[verb] and values.spec and find_name_problem(values.spec)
@@ -155,8 +155,7 @@ local function find_longhand_problem(words, is_loose)
   return not values and message or find_value_problem(values)
 end
 
--- Returns the set of flags of a trainer's verb, read from the table of options in the verb's source; nil if there is no
--- such verb.
+-- Reads the flags of a trainer's verb in the verb's source. Returns their set; nil if there is no such verb.
 local function list_trainer_flags(verb)
   local names = { ["--help"] = true }
   local verb_file = ("runtime/cli/%s/verb_%s.c"):format(verb == "train" and "train" or "verbs", verb)
@@ -213,8 +212,8 @@ local function split_commands(line)
   return lists.find_all(text, "[^\n]+")
 end
 
--- Lists the commands of a page: { line, text, is_span }. A line continues in the next line if it ends with a backslash,
--- or if the next line has more blanks in front and begins with a bracket or a flag.
+-- Lists the commands of a page: { line, text, is_span }. A line continues a command if the line above ends with a
+-- backslash, or if the line itself begins with a bracket or a flag after more blanks.
 local function list_commands(page)
   local list, number, open_command = {}, 0, nil
   for line in (page .. "\n"):gmatch("([^\n]*)\n") do

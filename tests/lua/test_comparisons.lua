@@ -25,8 +25,7 @@ local function compare_cells(study, options)
   return result, message
 end
 
--- Compares the cells of the study that reports.make_study makes from scores. changes: further options; seeds: the count
--- of seeds, or nil.
+-- Makes a study with these scores and compares its cells. changes: further options; seeds: the count of seeds, or nil.
 local function compare(name, scores, changes, seeds)
   return compare_cells(reports.make_study(name, scores, nil, seeds), make_options(changes))
 end
@@ -75,7 +74,7 @@ function TestComparisons.test_another_axis_and_a_reference()
   lu.assertAlmostEquals(result.pairs[1].test.difference, 11 - 52, 1e-9)
 end
 
--- If a difference is not significant, the cells are not called equivalent; this verdict needs a margin.
+-- Without a margin, no cells are called equivalent.
 function TestComparisons.test_verdict_by_margin_and_spread()
   for _, case in ipairs({ -- { scores of rope, scores of rand-rope, margin or nil, verdict }
     { { 90, 91, 92 }, { 90.5, 91.5, 91 }, nil, "undecided" },
@@ -101,8 +100,7 @@ local function compare_two(name, rope, rand_rope, changes)
     { metric = "accuracy", above = 90 } }), make_options(changes))).pairs[1]
 end
 
--- If the seeds of a cell have one score or form two clusters, exact tests decide. The p of an exact test has a least
--- possible value.
+-- If the seeds of a cell have one score or form two clusters, exact tests decide.
 function TestComparisons.test_cells_whose_seeds_are_in_two_clusters()
   local pair = compare_two("flat", { 97, 97, 97 }, { 50, 50, 50 })
   local a, b = pair.a, pair.b
@@ -130,8 +128,7 @@ function TestComparisons.test_one_cluster_is_tested_by_welch()
   end
 end
 
--- The least p of four against four seeds is 2 / 70. After the correction for two pairs it is 4 / 70, so no corrected p
--- is below 0.05.
+-- The least p of four against four seeds is 2 / 70. The correction for two pairs doubles this p to more than 0.05.
 function TestComparisons.test_the_correction_may_make_a_finding_impossible()
   local scores = make_scores({ 50, 50, 50, 50 }, { 97, 97, 97, 97 })
   scores["bucket_sort rope"], scores["bucket_sort rand-rope"] = { [0.1] = { 10, 10, 10, 10 } },
@@ -164,8 +161,7 @@ function TestComparisons.test_another_metric()
     .. "another share" })
 end
 
--- All pairs are corrected together. With two pairs, the smaller p is doubled. The larger p is kept, or raised to the
--- doubled smaller p if that is larger.
+-- Holm's method for two pairs doubles the smaller p. The larger p becomes at least the doubled smaller p.
 function TestComparisons.test_all_pairs_are_corrected_together()
   local scores = make_scores({ 50, 52, 54 }, { 95, 99, 97 })
   scores["bucket_sort rope"], scores["bucket_sort rand-rope"] = { [0.1] = { 10, 20, 30 } }, { [0.1] = { 31, 29, 35 } }
@@ -292,7 +288,7 @@ function TestVerb.test_splits_and_decodings_are_named()
   lu.assertStrContains(output, "Exact match in percent, length 5, at training lengths (in_distribution), at the last")
 end
 
--- A cell whose scores are means over other lengths is not compared with the others, and a note reports it.
+-- A cell with scores at other lengths is not compared, and a note names the cell.
 function TestVerb.test_another_grid_is_reported()
   local root = write_runs()
   for i = 3, 4 do
@@ -300,7 +296,7 @@ function TestVerb.test_another_grid_is_reported()
     reports.write_run("verb", "bucket_sort_alibi", i, 0.1, { exit = 0, eval = lines })
   end
   local _, _, output = run(root)
-  lu.assertStrContains(output, "* alibi: its scores have another grid than most, length 20")
+  lu.assertStrContains(output, "* alibi: scored on another grid than most: length 20")
 end
 
 function TestVerb.test_damaged_runs_are_reported()

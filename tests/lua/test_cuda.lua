@@ -1,5 +1,5 @@
--- The plan's CUDA half and device code: narrow models, whose products are generated code, and wide models, whose
--- products a library computes between phases of generated code. tests/emulation tests the results of the code.
+-- The plan's CUDA half, and device code. In narrow models, device code computes products. In wide models, a library
+-- computes products between phases of device code. tests/emulation tests the results of the code.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -11,7 +11,7 @@ local lu = require("luaunit")
 local parameters = require("network.graph.parameters")
 local plan_page = require("lab.pages.plan_page")
 
-local NARROW, WIDE, ENCODINGS, ATTENDS = code.NARROW, code.WIDE, code.ENCODINGS, code.ATTENDS
+local NARROW, WIDE, ENCODINGS, ATTENTION_CODE = code.NARROW, code.WIDE, code.ENCODINGS, code.ATTENTION_CODE
 local read_template, plan_encoding, render_device, find_choice = code.read_template, code.plan_encoding,
   code.render_device, code.find_choice
 local plan_own, project = code.plan_own, code.project
@@ -35,13 +35,13 @@ function TestProducts.test_the_plan_names_products_and_reasons()
   lu.assertNil(find_choice(render_device("none", WIDE), "gpu, replicas"))
 end
 
--- Replicas of a wide model on one device have the shards, and so the bits, of a single model.
-function TestProducts.test_variants_of_a_wide_model_are_equal()
+-- With equal shards, replicas have the bits of a single model.
+function TestProducts.test_replicas_of_a_wide_model_have_the_shards_of_a_single_model()
   local plan = render_device("none", WIDE)
   lu.assertEquals(plan.cuda.chip_shards, plan.cuda.replica_shards)
 end
 
--- Names in the device code of all narrow models and of no wide model, and the other way round.
+-- Names that occur only in device code of narrow models, and names that occur only in device code of wide models.
 local NARROW_NAMES = { "train_shard", "layer_forward(", "product_forward(", "layer_backward(" }
 local WIDE_NAMES = { "lh_cuda_place", "PHASE_LAYER_ATTENDED", "train_phase", "assign_part", "layer_gradients" }
 
@@ -60,8 +60,7 @@ function TestProducts.test_device_code_has_no_text_of_the_other_form()
   end
 end
 
--- In wide models, device code computes only the products of Transformer-XL's distance vectors. A library computes all
--- other products.
+-- In wide models, device code computes only the products of Transformer-XL's distance vectors.
 function TestProducts.test_wide_device_code_multiplies_only_for_distance_vectors()
   for _, encoding in ipairs(ENCODINGS) do
     local _, wide = render_device(encoding, WIDE, "tf32")
@@ -87,15 +86,15 @@ local function list_members(text, struct)
   return table.concat(lists.filter(names, function(name) return not name:find("^[%u%d_]+$") end), " ")
 end
 
-local NORMS = "norm1_scale norm1_offset up_bias down_bias norm2_scale norm2_offset"
+local NORMS_AND_BIASES = "norm1_scale norm1_offset up_bias down_bias norm2_scale norm2_offset"
 
--- The library computes gradients of products' weights; gradients of tables of positions and distances are sums over
--- shards.
+-- The library computes the gradients of products' weights.
 function TestNetwork.test_shards_of_a_wide_model_sum_gradients_except_of_product_weights()
   local extra_members = { relative = "content_bias ", geometric = "content_bias direction_bias geometric " }
   for _, encoding in ipairs(ENCODINGS) do
     local _, device = render_device(encoding, WIDE)
-    lu.assertEquals(list_members(device, "layer_gradients"), (extra_members[encoding] or "") .. NORMS, encoding)
+    lu.assertEquals(list_members(device, "layer_gradients"), (extra_members[encoding] or "") .. NORMS_AND_BIASES,
+      encoding)
     lu.assertEquals(list_members(device, "gradients"), "token layer output output_bias", encoding)
     local _, fold_count = device:match("INLINE void fold_gradients.-\n}"):gsub("fold_shards%(", "")
     local _, added_count = (extra_members[encoding] or ""):gsub(" ", "")
@@ -113,7 +112,7 @@ end
 function TestNetwork.test_cuda_files_are_refused_without_device_code()
   local cases = {
     { 'block:output(block:add(h, block:product("y", h, model.width)))', "a network without attention" },
-    { 'block:output(block:product("back", block:norm("n", block:product("wide", block:add(h, ' .. ATTENDS ..
+    { 'block:output(block:product("back", block:norm("n", block:product("wide", block:add(h, ' .. ATTENTION_CODE ..
       '), 32)), model.width))',
       "norms, sums and copies of the value n, whose 32 channels are not the model's width (own.lua:5)" },
   }
@@ -130,7 +129,7 @@ end
 -- Renders a network whose block is applied twice; returns the plan and the texts of device.cu, cuda.c and trace.inc,
 -- nil without device code.
 local function render_loop(width, encoding)
-  local plan = assert(plan_own('block:output(block:norm("n", block:add(h, ' .. ATTENDS .. ')))', width, encoding,
+  local plan = assert(plan_own('block:output(block:norm("n", block:add(h, ' .. ATTENTION_CODE .. ')))', width, encoding,
     'model.layers, "", { loops = 2 }'))
   local text = support.index_texts(plan.device and assert(gen.render_files(plan, read_template, {}, true)) or {})
   return plan, text["device.cu"], text["cuda.c"], text["trace.inc"]
@@ -162,13 +161,12 @@ function TestNetwork.test_mixed_lengths_of_wide_models_have_no_device_code()
   lu.assertFalse(plan_mixed(32).no_device_code)
 end
 
--- A part of a step has sequences of one length. The spec has 20 lengths, so a batch of 128 sequences has at most 20
--- parts; a batch of 3 has at most 3. Each shard has its own gradients of weights.
+-- All sequences of a part have the same length, and the spec has 20 lengths.
 function TestNetwork.test_steps_of_mixed_lengths_have_at_most_one_part_per_length()
   local function count_parts(batch)
     local plan = assert(project:plan("tests/specs/emulated_masked.lua", { "train.lengths.per=sequence",
       ("train.batch=%d"):format(batch), "device_products=warps" })).plan
-    lu.assertFalse(plan.cuda.by_team)
+    lu.assertFalse(plan.cuda.by_team) -- each shard has its own gradients of weights
     return plan.cuda.parts
   end
   lu.assertEquals(count_parts(128), 20)
@@ -176,8 +174,7 @@ function TestNetwork.test_steps_of_mixed_lengths_have_at_most_one_part_per_lengt
   lu.assertFalse(assert(project:plan("tests/specs/emulated_masked.lua", {})).plan.cuda.parts)
 end
 
--- With a mean over sequences, the gradient of a label is computed with its final factor, so the whole gradient is not
--- scaled afterwards.
+-- With a mean over sequences, a label's gradient already has its final factor, so no code scales the sum.
 function TestNetwork.test_labels_of_sequences_have_weights_of_their_own()
   local function render(setting)
     local plan = assert(project:plan("tests/specs/emulated_masked.lua", { setting })).plan
@@ -192,7 +189,7 @@ function TestNetwork.test_labels_of_sequences_have_weights_of_their_own()
   lu.assertNotStrContains(by_token, "weigh_label")
 end
 
--- Dropout masks of the model's width are contiguous; each other mask has an array of its own.
+-- A dropout mask of another width has its own array.
 function TestNetwork.test_masks_of_the_model_s_width_are_contiguous()
   local function list_masks(model)
     local path = support.write("masks.lua", ([[return { task = { kind = "bucket_sort" }, encoding = { kind = "none" },
@@ -212,7 +209,7 @@ function TestNetwork.test_masks_of_the_model_s_width_are_contiguous()
 end
 
 function TestNetwork.test_a_user_s_wide_network_is_divided_at_its_products()
-  local plan = assert(plan_own("local a = block:add(h, " .. ATTENDS .. ", model.dropout)\n" ..
+  local plan = assert(plan_own("local a = block:add(h, " .. ATTENTION_CODE .. ", model.dropout)\n" ..
     '  local hot = block:activation("hot", block:product("mixed", a, model.width), "gelu")\n' ..
     '  block:output(block:norm("last", hot))', WIDE))
   lu.assertEquals(plan.device.phases, { "PHASE_EMBEDDING", "PHASE_LOGITS", "PHASE_EMBEDDING_BACK",
@@ -221,8 +218,7 @@ function TestNetwork.test_a_user_s_wide_network_is_divided_at_its_products()
   lu.assertEquals(plan.device.max_launches, "5 + 15 * LAYERS")
 end
 
--- A library's product also adds the bias and rectifies the result. The host's list of launches names the phase of
--- device code that adds and rectifies if the library cannot.
+-- The library adds the bias to a product and applies ReLU. If the library cannot, a phase of device code does both.
 function TestNetwork.test_products_of_a_wide_model_add_biases()
   local plan, device, host = render_device("rope", WIDE)
   lu.assertStrContains(host, "add_bias(list, p->up_bias, true, PHASE_LAYER_HIDDEN, l);")
@@ -233,7 +229,7 @@ function TestNetwork.test_products_of_a_wide_model_add_biases()
   lu.assertNotStrContains(select(3, render_loop(WIDE)), "add_bias")
 end
 
--- A value of a user's network never has the name of an array that attention has in device code.
+-- In device code, names of a user's values differ from names of attention's arrays.
 function TestNetwork.test_values_do_not_have_names_of_attention_s_arrays()
   -- Returns two lists of names in device code: members of the workspace, and members of a block's state.
   local function plan_spec(branch, encoding)
@@ -244,10 +240,10 @@ return { task = { kind = "bucket_sort" }, encoding = { kind = %q }, precision = 
     local device = spec.plan.device
     return lists.get_names(lists.join(device.always, device.training)), lists.get_names(device.blocks[1].members)
   end
-  local description, compared_count = "block:output(block:add(h, " .. ATTENDS .. "))", 0
+  local description, compared_count = "block:output(block:add(h, " .. ATTENTION_CODE .. "))", 0
   for _, encoding in ipairs({ "none", "relative", "alibi_learned", "geometric", "cope", "stick_breaking" }) do
     for _, name in ipairs(lists.join(plan_spec(description, encoding))) do
-      local named = ('block:output(block:add(h, block:product(%q, %s, model.width)))'):format(name, ATTENDS)
+      local named = ('block:output(block:add(h, block:product(%q, %s, model.width)))'):format(name, ATTENTION_CODE)
       local is_free, workspace, state = pcall(plan_spec, named, encoding)
       for _, members in ipairs(is_free and { workspace, state } or {}) do
         lu.assertEquals(#lists.drop_repeats(members), #members, encoding .. ": " .. name)
@@ -260,8 +256,8 @@ end
 
 TestHeads = {}
 
--- In wide models, and in narrow ones whose heads have more than 32 channels, the number of threads (lanes) per head is
--- the least power of two with which each thread has at most 16 channels, or 8 in float64.
+-- Several threads, called lanes, share a wide head. The number of lanes is the least power of two that gives a lane at
+-- most 16 channels, or 8 in float64. In narrow models, heads of up to 32 channels have one lane.
 function TestHeads.test_wide_heads_are_spread_over_threads()
   local cases = { -- width, heads, precision, lanes, uneven
     { 128, 4, "float32", 1, false }, { 128, 4, "float64", 1, false }, { 144, 4, "float32", 4, true },
@@ -275,7 +271,6 @@ function TestHeads.test_wide_heads_are_spread_over_threads()
   end
 end
 
--- Attention never stores all channels of a wide head in one thread.
 function TestHeads.test_no_variant_holds_a_wide_head_in_one_thread()
   for _, encoding in ipairs({ "alibi_learned", "geometric", "relative", "shaw", "cope", "stick_breaking" }) do
     for width, heads in pairs({ [80] = 2, [256] = 4 }) do
@@ -291,13 +286,13 @@ end
 
 TestShards = {}
 
--- The numbers of shards for a single model on a GPU, for replicas on a GPU, and on CPUs.
+-- Returns three numbers of shards: for a single model on a GPU, for replicas on a GPU, and on CPUs.
 local function choose_shards(train, width)
   local plan = plan_encoding("none", width or NARROW, "float32", train)
   return { plan.cuda.chip_shards, plan.cuda.replica_shards, plan.train.shards }
 end
 
--- The default of train.shards is for CPUs, so a value that equals it does not decide about GPUs.
+-- The default of train.shards is for CPUs. GPUs ignore this value.
 function TestShards.test_train_shards_decides_where_it_is_not_the_default()
   lu.assertEquals(choose_shards(""), { 128, 16, 16 })
   lu.assertEquals(choose_shards("shards = 16"), { 128, 16, 16 })
@@ -309,19 +304,19 @@ function TestShards.test_train_shards_decides_where_it_is_not_the_default()
   lu.assertEquals(choose_shards("batch = 512, shards = 128", WIDE), { 128, 128, 128 })
 end
 
--- All shards of a batch run at once, each on its own multiprocessor. Under this condition the largest shard has as few
--- sequences as possible; among equal choices the number of shards is the least. Cases: { sequences of a batch,
--- multiprocessors, shards }.
+-- Each shard has its own multiprocessor. The largest shard is as small as possible, with the least number of shards.
 function TestShards.test_shards_of_a_batch_on_a_number_of_multiprocessors()
-  local expected = { { 128, 108, 64 }, { 128, 114, 64 }, { 128, 128, 128 }, { 128, 132, 128 }, { 128, 58, 43 },
-    { 128, 40, 32 }, { 127, 108, 64 }, { 100, 80, 50 }, { 5, 108, 5 }, { 1, 40, 1 } }
+  local expected = { -- sequences of a batch, multiprocessors, shards
+    { 128, 108, 64 }, { 128, 114, 64 }, { 128, 128, 128 }, { 128, 132, 128 }, { 128, 58, 43 }, { 128, 40, 32 },
+    { 127, 108, 64 }, { 100, 80, 50 }, { 5, 108, 5 }, { 1, 40, 1 },
+  }
   for _, case in ipairs(expected) do
     local batch, multiprocessors, count = table.unpack(case)
     lu.assertEquals(chips.count_shards(batch, multiprocessors), count, batch .. " on " .. multiprocessors)
   end
 end
 
--- Returns the plan's advice: by a setting of train.shards, as text, the GPUs for which this setting is best.
+-- Returns the plan's advice as { [text of a setting of train.shards] = text that names GPUs }.
 local function advise_shards(train, precision)
   local list = {}
   for _, choice in ipairs(plan_page.make_json(plan_encoding("none", NARROW, precision, train)).choices) do
@@ -332,7 +327,7 @@ local function advise_shards(train, precision)
   return list
 end
 
-function TestShards.test_the_plan_advises_a_number_where_a_chip_needs_two_rounds()
+function TestShards.test_the_plan_advises_fewer_shards_for_smaller_gpus()
   local list = advise_shards("")
   lu.assertStrContains(list["train.shards = 64"], "A100 (108), ")
   lu.assertStrContains(list["train.shards = 64"], "H100 PCIe (114)")
@@ -346,7 +341,7 @@ end
 TestForm = {}
 
 -- Lines from templates are checked; clang-format checks the files of kernels/.
-function TestForm.test_lines_fit_and_end_well()
+function TestForm.test_lines_have_at_most_120_columns_and_no_blank_at_the_end()
   for _, encoding in ipairs(ENCODINGS) do
     local plan, device, host = render_device(encoding, WIDE)
     local kernel_lines = lists.to_set(lists.collect(plan.cuda.kernels, function(name)
@@ -363,7 +358,7 @@ end
 
 TestConstants = {}
 
--- Returns the texts of device.cu and spec.c in which the tensors whose names have this ending are constants.
+-- Makes constants of all tensors whose names have this ending. Returns the texts of device.cu and spec.c.
 local function render_with_constants(ending, width)
   local derive = parameters.derive
   local _, device, _, spec = support.replace_fields({ { parameters, "derive", function(net)

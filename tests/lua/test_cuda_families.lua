@@ -6,12 +6,12 @@ local support = dofile("tests/lua/support.lua")
 local code = require("device_code")
 local lu = require("luaunit")
 
-local NARROW, ENCODINGS, ATTENDS = code.NARROW, code.ENCODINGS, code.ATTENDS
+local NARROW, ENCODINGS, ATTENTION_CODE = code.NARROW, code.ENCODINGS, code.ATTENTION_CODE
 local render_device, describe_own, project = code.render_device, code.describe_own, code.project
 
 TestFamilies = {}
 
--- Renders a spec with these texts of fields of its encoding and model; returns device.cu, cuda.c and the plan.
+-- Renders a spec; returns device.cu, cuda.c and the plan. encoding, model: Lua texts of fields.
 local function render_spec(encoding, model)
   local path = support.write("families.lua", ([[
 return { task = { kind = "duplicate_string" }, encoding = { %s }, model = { dropout = 0.1, %s%s } }
@@ -41,7 +41,7 @@ function TestFamilies.test_no_template_fills_a_slot_twice()
   end
 end
 
--- If threads share a head in parts of different sizes, each family has a function of its own.
+-- If the threads of a head have different numbers of channels, each family has its own function has_channel.
 function TestFamilies.test_uneven_heads_call_existing_functions()
   local device = render_spec('use = "none"', "heads = 16, " .. PAIR:format(320))
   for name in device:gmatch("([%w_]*has_channel)%(") do
@@ -49,7 +49,7 @@ function TestFamilies.test_uneven_heads_call_existing_functions()
   end
 end
 
--- Calls of functions of random positions have an argument for the layer unless the whole pass shares the positions.
+-- If each layer has its own random positions, calls have an argument for the layer.
 function TestFamilies.test_calls_for_sampled_positions_have_the_arguments_of_the_function()
   local draws = 'positions = { kind = "randomized", max_position = 2048, draw = %q }'
   local models = { 'kind = "encoder", width = 32', PAIR:format(32) }
@@ -91,7 +91,7 @@ function TestFamilies.test_queries_of_one_stream_attend_to_keys_of_another()
   lu.assertEquals(select(2, device:gsub("g%->token%[e %+ i%] %+= sum", "")), 1) -- the first gradient is stored
 end
 
--- Tables of pairs that read other learned tables call functions of kernels/cuda/score_cross.cu.
+-- Functions of kernels/cuda/score_cross.cu sum the gradients of pairs of a query and a key.
 function TestFamilies.test_learned_scores_of_cross_attention_have_their_kernels()
   local device = render_spec([[cross = { score = function(x)
     return x.score + tanh(exp(x.gain * x.distance) + exp(x.slope * x.query_index)) end,
@@ -125,7 +125,7 @@ function TestFamilies.test_shared_text_of_both_blocks_occurs_once()
   lu.assertEquals(select(2, device:gsub("typedef global<real> reals;", "")), 1)
 end
 
--- In both blocks, the place of a dropout in the block determines its rate.
+-- The rate of a dropout depends on the dropout's place in the block.
 function TestFamilies.test_rates_by_place_are_chosen_in_every_block()
   local device = render_spec('additive = { kind = "sinusoid", at = "block", dropout = 0.2 }', PAIR:format(32))
   lu.assertEquals(select(2, device:gsub("below = place == 0 %?", "")), 2)
@@ -139,13 +139,13 @@ function TestFamilies.test_comments_name_the_family_s_values()
   assert_has(device, { "[target_rows][DECODER_HEADS] sums of", "[source_rows][CROSS_HEADS] sums of" })
 end
 
-function TestFamilies.test_a_layer_has_the_article_of_its_name()
+function TestFamilies.test_comments_write_a_or_an_before_the_name_of_a_layer()
   local device = render_spec('kind = "none"', PAIR:format(32))
   assert_has(device, { "/* Values that an encoder_layer stores",
     "/* Values that a decoder_layer stores" })
 end
 
--- The gradient of the bias for the second stream is added to the stored gradient for the first.
+-- One stream stores its gradient of the bias, and the other stream adds its own.
 function TestFamilies.test_a_linear_embedding_of_two_streams_adds_the_bias_of_both()
   local device = render_spec('kind = "learned", additive = { rows = 2000 }',
     PAIR:format(32) .. ', embedding = "linear"')
@@ -163,10 +163,10 @@ function TestFamilies.test_products_of_a_wide_model_are_over_the_rows_of_a_strea
 end
 
 -- Lua text of a block with two attentions.
-local TWICE = 'block:output(block:norm("n", block:add(' .. ATTENDS ..
+local TWICE = 'block:output(block:norm("n", block:add(' .. ATTENTION_CODE ..
   ', block:attention("self", h, h, { name = "other" }))))'
 
--- Each family has random distances of its own, which follow the distances of the previous family.
+-- In memory, the random distances of a family follow the distances of the previous family.
 function TestFamilies.test_draws_follow_those_of_the_previous_family()
   support.write("twice.lua", describe_own(TWICE))
   local device, host = render_spec('kind = "relative", positions = { kind = "randomized", max_position = 2000 }',
@@ -176,7 +176,7 @@ function TestFamilies.test_draws_follow_those_of_the_previous_family()
     "lh_draw_or_copy_distances(distances[0], from, (uint32_t)d + 1 + 3, OTHER_MAX_POSITION, T" })
 end
 
--- Every sequence has its own positions, for all attentions.
+-- All attentions of a sequence read the same positions.
 function TestFamilies.test_sequences_draw_once_for_all_families()
   support.write("twice.lua", describe_own(TWICE))
   local device, host = render_spec(
@@ -190,8 +190,8 @@ end
 
 local SAMPLED = 'positions = { kind = "randomized", max_position = 4000, range = "one_based"%s }'
 
--- A step first draws positions for the vectors that are added to the tokens of each stream, then positions for each
--- family. Cross-attention has random positions of queries and of keys.
+-- A step draws positions for the added vectors of each stream, then positions for each family.
+-- Cross-attention has random positions of queries and of keys.
 function TestFamilies.test_each_of_two_streams_draws_independently()
   local device, host = render_spec('kind = "relative", rotation = { kind = "rope" }, additive = { kind = "learned" }, '
     .. CROSS_DISTANCES .. ", " .. SAMPLED:format(""), PAIR:format(32))
@@ -237,15 +237,14 @@ function TestFamilies.test_blocks_that_draw_separately_use_their_own_positions()
   lu.assertNotStrContains(device, "again_find_positions")
 end
 
--- Names for the only family with random positions contain the family's name.
 function TestFamilies.test_names_of_the_only_family_that_draws_contain_its_name()
   local _, host, plan = render_spec('kind = "rope", encoder = { ' .. SAMPLED:format("") .. " }", PAIR:format(32))
   assert_has(host, { ".draw_count = encoder_draw_count,", ".draw = encoder_draw," })
   lu.assertEquals(#plan.cuda.step_draws, 1)
 end
 
--- The host's list of launches has no names for the layers of another block.
-function TestFamilies.test_a_product_of_another_block_s_result_is_refused_where_the_host_lists_it()
+-- In a wide model, the host lists the products, and has no names for the layers of another block.
+function TestFamilies.test_wide_models_refuse_products_with_the_output_of_another_block()
   support.write("outside.lua", [[
 return function(net, model)
   local x = net:embed("embedding", net:stream("source"), { scale = 2 })
@@ -267,7 +266,7 @@ return { task = { kind = "bucket_sort" }, encoding = { kind = "none" },
   lu.assertFalse(narrow_plan.no_device_code)
   local wide_plan = assert(project:plan(support.write("outside_spec.lua", spec:format(256)), {})).plan
   lu.assertEquals(wide_plan.no_device_code.what,
-    "a product of the output of block front, in a wide model's block layer")
+    'a product of block "layer" with the output of block "front" in a wide model')
 end
 
 support.run()

@@ -84,7 +84,7 @@ function TestFolders.test_digest_of_a_file()
   lu.assertNil(file_digest.compute(path:match("^(.*)/")))
 end
 
--- A folder's name has the first digits of the training file's digest, as the trainer writes it.
+-- The name of a run's folder has the first digits of the training file's digest.
 function TestFolders.test_folders_are_named_after_the_training_file()
   write_files()
   local _, _, cell = expand()
@@ -131,15 +131,15 @@ function TestEvaluations.test_new_evaluation_data_is_evaluated()
     eval_sha256 = sha256.hash(TEST:rep(2)), eval_examples = 2 }
   write_run(cell, name_run(TRAIN), { data = data }, lines)
   lu.assertEquals(survey(), "done")
-  write_files(TRAIN, TEST) -- the earlier file again; `eval` would name it in run.json and use its lines
+  write_files(TRAIN, TEST) -- the earlier file again; run.json has the digest of the later file
   lu.assertStrContains(select(2, survey()), "test.jsonl has other bytes than the file that was evaluated")
   data.eval_sha256, data.eval_examples = sha256.hash(TEST), 1
   write_run(cell, name_run(TRAIN), { data = data }, lines)
   lu.assertEquals(survey(), "done")
 end
 
--- A line counts if it has as many examples as requested, or all that the file has. The field `of` of a line is the
--- number of examples in the file; it is absent if all were evaluated.
+-- A line counts if it has as many examples as requested, or fewer if the file has no more.
+-- A line without the field `of` has all examples of the file.
 function TestEvaluations.test_as_many_examples_as_requested()
   write_files()
   local _, _, cell = expand()
@@ -181,15 +181,15 @@ function TestSteps.test_more_and_fewer_epochs()
   local _, _, cell = expand()
   write_run(cell, name_run(TRAIN), {}, make_line(18, 1))
   local state, words, study, changed_cell = survey({ train = "epochs = 3" })
-  lu.assertEquals({ state, words, #changed_cell.missing }, { "to train on", "from step 18 to 27 (3 epochs)", 2 })
-  lu.assertEquals(overview.list_decisions(study), { "to train on: 1 run of width_16: from step 18 to 27 (3 epochs)" })
+  lu.assertEquals({ state, words, #changed_cell.missing }, { "to continue", "from step 18 to 27 (3 epochs)", 2 })
+  lu.assertEquals(overview.list_decisions(study), { "to continue: 1 run of width_16: from step 18 to 27 (3 epochs)" })
   state, words, study, changed_cell = survey({ train = "epochs = 1" })
-  local progress = "at step 18, of 9 (1 epoch) requested"
+  local progress = "at step 18; the spec ends at step 9 (1 epoch)"
   lu.assertEquals({ state, words, #changed_cell.missing }, { "trained further", progress, 1 })
   lu.assertEquals(overview.list_decisions(study),
     { ("trained further: 1 run of width_16: %s; these runs stay unchanged"):format(progress) })
   state, words = survey({ train = "steps = 20" })
-  lu.assertEquals({ state, words }, { "to train on", "from step 18 to 20" })
+  lu.assertEquals({ state, words }, { "to continue", "from step 18 to 20" })
 end
 
 support.run()

@@ -396,7 +396,7 @@ function TestSettings.test_other_axes_and_models()
   local _, _, output = run_verb(report.run, { project = project, runs = root })
   lu.assertStrContains((output:gsub("%s+", " ")),
     "A score is the exact match at the last step, in percent. Mean over 2 "
-    .. "values of vectors 1..2, on the set test. Evaluated teacher-forced: the target is given up to each token.")
+    .. "values of vectors 1..2, on the set test. Evaluated teacher-forced: the model reads the target's tokens.")
 end
 
 -- Conditions on further axes, and the shares of trained examples, have tables of their own.

@@ -60,7 +60,7 @@ function TestLedger.test_a_run_is_done_if_nothing_is_missing()
   }) do
     lu.assertEquals(read_state(cell, { ["eval.jsonl"] = text }), "to evaluate", label)
   end
-  lu.assertEquals(read_state(cell, { ["eval.jsonl"] = lines, ["run.json"] = make_facts(cell, 60, 0) }), "to train on")
+  lu.assertEquals(read_state(cell, { ["eval.jsonl"] = lines, ["run.json"] = make_facts(cell, 60, 0) }), "to continue")
   lu.assertEquals(read_state(cell, { ["run.json"] = make_facts(cell, 80, 0) }), "trained further")
   lu.assertEquals(read_state(cell, { ["run.json"] = make_facts(cell, 80, 75) }), "trained further")
   lu.assertEquals(read_state(cell, { ["run.json"] = make_facts(cell, 70, 1) }), "failed")

@@ -70,7 +70,7 @@ function TestRunProgress.test_a_run_from_its_first_line_to_its_end()
   lu.assertEquals(run.progress.work, cell.goal.train_work + cell.goal.eval_work[1])
   lu.assertEquals(read_state({ ["run.json"] = RUN_FACTS:format(70, 1) }, now), "failed")
   lu.assertEquals(read_state({ ["run.json"] = RUN_FACTS:format(50, 75) }, now), "stopped")
-  lu.assertEquals(read_state({ ["run.json"] = make_facts(cell, run, spec, 50) }, now), "to train on") -- to step 70
+  lu.assertEquals(read_state({ ["run.json"] = make_facts(cell, run, spec, 50) }, now), "to continue") -- to step 70
   lu.assertEquals(read_state({ ["run.json"] = make_facts(cell, run, spec, 90) }, now), "trained further")
   lu.assertEquals(read_state({ ["run.json"] = make_facts(cell, run, spec, 70), ["eval.jsonl"] = EVALUATED:format(3)
     .. EVALUATED:format(4) }, now), "done")
@@ -204,9 +204,9 @@ end
 -- The first line counts ended runs that a sweep continues, and ended runs that it leaves unchanged.
 function TestProgressText.test_words_for_ended_runs()
   local study = make_grid(1, 2, function(run, _, j, k)
-    run.state = j == 1 and (k == 1 and "to train on" or "to evaluate") or k == 1 and "trained further" or "done"
+    run.state = j == 1 and (k == 1 and "to continue" or "to evaluate") or k == 1 and "trained further" or "done"
   end)
-  lu.assertEquals(format_progress(study)[1], "probe: 2 of 4 runs done (1 trained further), 0 running, 1 to train on, "
+  lu.assertEquals(format_progress(study)[1], "probe: 2 of 4 runs done (1 trained further), 0 running, 1 to continue, "
     .. "1 to evaluate")
 end
 

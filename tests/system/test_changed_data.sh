@@ -43,7 +43,7 @@ trains() {
 }
 
 trains_further_for_more_epochs() {
-    write_study 4 && ends_with 0 'to train on: 2 runs of none: from step 10 to 20 (4 epochs)' status &&
+    write_study 4 && ends_with 0 'to continue: 2 runs of none: from step 10 to 20 (4 epochs)' status &&
         ends_with 0 '2 of 2 runs done' sweep && grep -q '"step":20,.*"exit":0}' "$(find_data_run 0)/run.json" &&
         grep -q '"step":8,' "$(find_data_run 0)/metrics.jsonl" && [ "$(ls "$runs"/none | wc -l)" -eq 1 ]
 }
@@ -52,7 +52,7 @@ trains_further_for_more_epochs() {
 keeps_runs_of_more_epochs() {
     sum_checkpoints >"$work/before"
     write_study 2 && ends_with 0 '0 of 2 runs done, 2 trained further' sweep &&
-        grep -q 'trained further: 2 runs of none: at step 20, of 10 (2 epochs) requested' "$work/.out" &&
+        grep -q 'trained further: 2 runs of none: at step 20; the spec ends at step 10 (2 epochs)' "$work/.out" &&
         sum_checkpoints | cmp - "$work/before" && grep -q '"step":20,.*"exit":0}' "$(find_data_run 0)/run.json" ||
         return
     ends_with 0 '2 of 2 runs done (2 trained further)' ./longhand sweep watch "$study" --out "$runs" --once || return

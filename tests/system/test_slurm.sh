@@ -140,7 +140,7 @@ prints_its_script() {
 # A run that was trained here before has fewer steps: a task replaces its folder.
 trains_before() {
     ./longhand train "$work/grid.lua:sort" -- --steps 3000 --seed 1 --learning-rate 1e-3 --no-eval \
-        --out "$work/cluster" && ends_with 0 "1 to train on" sweep cluster status "$work/grid.lua"
+        --out "$work/cluster" && ends_with 0 "1 to continue" sweep cluster status "$work/grid.lua"
 }
 
 submits() {

@@ -42,8 +42,8 @@ local function place_in_block(device, scope, text, value)
   if value.external then
     local op = scope_lists.find_origin(value).op
     if op.kind == "block" and text.input then -- the host's list of launches cannot name other blocks
-      M.refuse(value.op or op, "a product of the output of block %s, in a wide model's block %s", op.block.name,
-        scope.name)
+      M.refuse(value.op or op, 'a product of block "%s" with the output of block "%s" in a wide model', scope.name,
+        op.block.name)
     end
     return op.kind == "block" and ("block()->%s.output"):format(op.block.name) or text.w .. value.name
   elseif value == scope.input_value then

@@ -89,13 +89,13 @@ end
 
 -- Returns the words of M.find_cuda as a phrase for the user.
 function M.describe_cuda(words)
-  local text = words:find("text$") and "its source, which NVRTC compiles where the trainer runs"
+  local text = words:find("text$") and "CUDA source that NVRTC compiles where the trainer runs"
   local kind, version, compiler, images = words:gsub(" ?text$", ""):match("^(%l+) (%S+) (%S+) (.+)$")
   if not kind then
     return text
   end
   local list = images:gsub(" ", ", ")
-  return ("%s%s by %s %s (%s)"):format(list, text and ", and " .. text .. "," or "", kind, version, compiler)
+  return ("%s by %s %s (%s)%s"):format(list, kind, version, compiler, text and ", and " .. text or "")
 end
 
 function M.has_cuda(dir)

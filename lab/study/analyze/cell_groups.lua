@@ -156,7 +156,7 @@ function M.list_notes(study, groups, split)
     notes[#notes + 1] = shared and ("%s: %s"):format(M.format_title(group), shared)
     local grid = runs.find_usual_grid(group.runs, split)
     notes[#notes + 1] = grid and grid.key ~= usual_grid.key
-      and ("%s: its scores have another grid than most, %s"):format(M.format_title(group), grid.text) or nil
+      and ("%s: scored on another grid than most: %s"):format(M.format_title(group), grid.text) or nil
     in_distribution_count = in_distribution_count + lists.count(group.runs, function(run) return run.is_within end)
   end
   for _, cell in ipairs(study.cells) do

@@ -280,9 +280,9 @@ end
 -- that was requested then; the result is nil if the same number is requested now.
 local function find_steps_state(goal, facts, step, total)
   if total and step > total then
-    return "trained further", ("at step %d, of %s requested"):format(step, format_steps(goal, total))
+    return "trained further", ("at step %d; the spec ends at step %s"):format(step, format_steps(goal, total))
   elseif total and facts.exit == 0 and step < total and facts.patience_of_steps ~= total then
-    return "to train on", ("from step %d to %s"):format(step, format_steps(goal, total))
+    return "to continue", ("from step %d to %s"):format(step, format_steps(goal, total))
   end
 end
 
@@ -322,7 +322,7 @@ end
 -- The states of runs other than "done", in the order of reports:
 --   running           a process holds the run's lock, or a task of a cluster is at work on it
 --   queued            a task in a cluster's queue will train it
---   to train on       it ended without error, but the spec now has more steps
+--   to continue       it ended without error, but the spec now has more steps
 --   to evaluate       it has all steps, but not the requested evaluation
 --   trained further   it has more steps than the spec, and is skipped
 --   stopped           a signal ended it
@@ -330,7 +330,7 @@ end
 --   damaged           its files have invalid contents, or a link is in its path
 --   absent            it has no run.json
 --   waiting           its cell has no spec yet
-M.STATES = { "running", "queued", "to train on", "to evaluate", "trained further", "stopped", "failed", "damaged",
+M.STATES = { "running", "queued", "to continue", "to evaluate", "trained further", "stopped", "failed", "damaged",
   "absent", "waiting" }
 
 -- Returns the state of a run; and a text or nil, on the damage, or on how the run's steps or evaluation differ from the

@@ -8,7 +8,7 @@
 --   done, running, failed, waiting   the numbers of runs in these states
 --   left                      the number of runs in none of these states
 --   trained_further           the number of runs in `done` that have more steps than requested
---   to train on, to evaluate  the numbers of runs in these states; `left` contains them
+--   to continue, to evaluate  the numbers of runs in these states; `left` contains them
 --   unknown                   the number of runs with unknown work
 --   unknown_done              the number of finished runs with unknown work
 --   work, done_work           all operations, and the operations that are done
@@ -85,7 +85,7 @@ end
 local function sum_runs(cells)
   -- Operations are floats, since the operations of a study can exceed the largest integer.
   local sums = { runs = 0, done = 0, trained_further = 0, running = 0, failed = 0, waiting = 0, left = 0,
-    ["to train on"] = 0, ["to evaluate"] = 0,
+    ["to continue"] = 0, ["to evaluate"] = 0,
     done_work = 0.0, work = 0.0, step_rate = 0.0, work_rate = 0.0, unknown = 0, unknown_done = 0 }
   for cell, run in lists.iterate_nested(cells, "runs") do
     add_run(sums, cell, run)
@@ -150,7 +150,7 @@ local function cut(text, width)
 end
 
 local function format_counts(total)
-  local parts = lists.map({ "running", "to train on", "to evaluate", "failed", "waiting" }, function(state)
+  local parts = lists.map({ "running", "to continue", "to evaluate", "failed", "waiting" }, function(state)
     return (total[state] > 0 or state == "running") and (", %d %s"):format(total[state], state) or nil
   end)
   local further = (total.trained_further or 0) > 0 and (" (%d trained further)"):format(total.trained_further) or ""

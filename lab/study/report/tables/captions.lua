@@ -48,7 +48,7 @@ local function describe_answers(run, metric)
   if not run.decoding then
     return nil
   elseif run.decoding == "teacher_forced" or metric == "accuracy_teacher_forced" or metric == "loss" then
-    return "evaluated teacher-forced: the target is given up to each token"
+    return "evaluated teacher-forced: the model reads the target's tokens"
   end
   return "greedy answers, " .. (run.test and run.test.ended_early and "ended by the model" or "answer length given")
 end

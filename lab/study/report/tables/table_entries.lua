@@ -150,9 +150,9 @@ end
 local function add_score_cautions(parts, summary)
   parts[#parts + 1] = summary.has_other_grid and ("another grid: %s"):format(summary.grid.text) or nil
   if summary.other_decoding then
-    parts[#parts + 1] = ("%s evaluated with another decoding, %s evaluations are scored"):format(
-      summary.other_decoding == 1 and "1 run was" or wording.count(summary.other_decoding, "run") .. " were",
-      metrics.decodings[summary.decoding] or "the other")
+    parts[#parts + 1] = ("only %s evaluations are scored; %s others"):format(metrics.decodings[summary.decoding]
+      or "one kind of", summary.other_decoding == 1 and "1 run has" or wording.count(summary.other_decoding, "run")
+      .. " have")
   end
   local choice = summary.choice
   if choice.rate_count > 1 and not choice.is_named and (choice.is_scored or choice.is_beyond) then
