@@ -206,7 +206,8 @@ function TestCaptions.test_decodings_are_not_mixed_in_a_cell()
   local cell, study = write_cell("mixed",
     { [0.1] = { make_decoder_line("beyond", 20, { 0.25, 0.75, 0.125 }), forced_line, forced_line } },
     { spec = make_decoder_spec() })
-  lu.assertEquals({ cell.summary.evaluated, cell.summary.decoding, cell.summary.other_decoding }, { 1, "greedy", 2 })
+  lu.assertEquals({ cell.summary.evaluated, cell.summary.decoding, cell.summary.other_decoding_count },
+    { 1, "greedy", 2 })
   lu.assertStrContains(entries.join_cautions(cell, "median", { value = 1 }),
     "1 of 3 runs: 2 not evaluated; only greedy evaluations are scored; 2 runs have others")
   lu.assertEquals(cell.summary.scores, { 12.5 })

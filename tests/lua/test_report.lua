@@ -302,12 +302,13 @@ end
 function TestReadings.test_readings_other_than_the_defaults_are_named()
   local spec = make_spec("odds_first")
   spec.encoding = { relative = { kind = "transformer_xl" }, positions = { kind = "randomized", max_position = 2048,
-    reading = "clamped", draw = "layer", sorted = false, range = "one_based" } }
+    reading = "clamped", sides = "independent", draw = "layer", sorted = false, range = "one_based" } }
   spec.eval.dropout, spec.eval.batch, spec.task.options = true, 64, { order = "even" }
   local actual = read_answers({ spec = spec })
-  lu.assertEquals({ actual["randomized distances"], actual["positions are drawn"], actual["range of the draws"],
-    actual["dropout in evaluation"], actual["evaluation batch"], actual["order of the outputs"] },
-    { "clamped to one side", "once per layer", "up to 2048, from 1, unsorted", "on",
+  lu.assertEquals({ actual["randomized distances"], actual["distances to the left"], actual["positions are drawn"],
+    actual["range of the draws"], actual["dropout in evaluation"], actual["evaluation batch"],
+    actual["order of the outputs"] },
+    { "clamped to one side", "sampled separately", "once per layer", "up to 2048, from 1, unsorted", "on",
       "batches of 64, 50 examples per length", "even" })
 end
 

@@ -73,7 +73,7 @@ function TestDamage.test_fields_of_the_spec()
     ["train.lengths.step: found 0; expected an integer from 1"] = { train = { lengths = { first = 1, last = 9,
       step = 0 } } },
     ["train.lengths: found another form; expected first and last, or a list"] = { train = { lengths = { first = 1 } } },
-    ["train.lengths.last: found 2; expected 3, which is first, or more"] = { train = { lengths = {
+    ["train.lengths.last: found 2; expected at least 3, the value of first"] = { train = { lengths = {
       first = 3, last = 2 } } },
     ["eval.lengths.list[4]: found a list; expected an integer"] = { eval = { lengths = { list = list } } },
     ["eval.lengths.list[2]: found 2; expected more than 5"] = { eval = { lengths = { list = { 5, 2 } } } },

@@ -1,12 +1,12 @@
 -- Stages of a study: cells that use the runs of other cells.
 --
--- Input: the node of `stages`, the axes as study.lua reads them. Output of M.read: a list of stages; errors are added
--- to the diagnostics. A point of the grid, a list with a value of each axis, belongs to the stage whose `cells` contain
--- these values. A stage:
+-- Input: the node of `stages`, and the axes from study.lua. Output of M.read: a list of stages; errors are added to
+-- the diagnostics. A point of the grid is a list with a value of each axis. A point belongs to a stage if the stage's
+-- `cells` contain these values. A stage:
 --   name           its name
 --   origin, path   its place in the file, for messages
 --   cells          { <axis> = { <value> = true } }
---   from           the earlier stage whose runs the cells use (a table such as this one), or nil
+--   from           an earlier stage (a table such as this one) whose runs the cells use; nil: none
 --   verb, options  with `from`: a name in M.VERBS, and the options of that verb
 --   seeds          a list of seeds for its cells, or nil
 
@@ -19,27 +19,26 @@ local tree = require("spec.reading.tree")
 
 local M = {}
 
--- The verbs that make a spec from a finished run:
---   options   the names of options that take a value
---   flags     the names of options without a value
---   folder    the name of the option for the folder of the files that the verb writes besides FILE
--- The command is `./longhand <verb> RUN --out FILE`, with `--<option> <value>` for each value; the command writes the
--- spec FILE, whole or not at all.
+-- The verbs that make a spec from a finished run. The command `./longhand <verb> RUN --out FILE --<option> <value> ...`
+-- writes the spec FILE, whole or not at all.
+--   options         the names of options that take a value
+--   flags           the names of options without a value
+--   folder_option   the option that sets the folder for the verb's other files, or nil
 M.VERBS = {
   calibrate = { options = { "control", "length", "positions", "reading", "samples", "seed", "set" },
-    flags = { "init" }, folder = "tables" },
+    flags = { "init" }, folder_option = "tables" },
 }
 
 local FIELDS = { "name", "cells", "from", "verb", "options", "seeds" }
 local STAGE_TEXT = '{ name = "...", cells = { <axis> = { names } }, from = "an earlier stage", verb = "..." }'
 
 -- Reads a stage's name; nil after an error. node: the node of the name, or of the whole stage if the name is missing.
-local function read_name(context, node, path, stages_by_name)
+local function read_name(context, node, path, earlier_names)
   local name = node.value
   if not names_module.is_valid(name) then
     nodes.report(context, node, path, node.fields and "is missing" or nodes.show(node) .. " is not a name for a stage",
       names_module.TEXT)
-  elseif stages_by_name[name] then
+  elseif lists.has(earlier_names, name) then
     nodes.report(context, node, path, ('a second stage "%s"'):format(name), "names that differ")
   else
     return name
@@ -58,8 +57,8 @@ local function is_list(value)
   return count > 0 and count == #value
 end
 
--- Returns options of a verb by name. The value of a flag is true; the value of another option is a number, a word, or a
--- list of numbers and words.
+-- Returns the options of a verb by name. The value of a flag is true. The value of another option is a number, a word,
+-- or a list of numbers and words.
 local function read_options(context, node, path, verb)
   local options = {}
   if not nodes.is_table(context, node, path, "{ <option> = a number or a word }") then
@@ -79,8 +78,8 @@ local function read_options(context, node, path, verb)
   return options
 end
 
--- Sets `from` (at first the stage's name), `verb` and `options` of a stage. names: the names of earlier stages.
-local function read_source(context, node, path, stage, names)
+-- Sets `from`, `verb` and `options` of a stage.
+local function read_source(context, node, path, stage, earlier_stages)
   local fields = node.fields
   for _, field in ipairs({ "verb", "options" }) do
     if fields[field] and not fields.from then
@@ -91,7 +90,8 @@ local function read_source(context, node, path, stage, names)
   if not fields.from then
     return
   end
-  stage.from = nodes.read_word(context, fields.from, path .. ".from", names, "earlier stage")
+  local name = nodes.read_word(context, fields.from, path .. ".from", lists.get_names(earlier_stages), "earlier stage")
+  stage.from = name and lists.find(earlier_stages, function(earlier_stage) return earlier_stage.name == name end)
   if not fields.verb then
     nodes.report(context, node, path .. ".verb", "is missing", table.concat(canonical.sort_keys(M.VERBS), ", "))
     return
@@ -103,46 +103,44 @@ end
 
 -- Reads the list of stages; see the head of this file.
 function M.read(context, axes, node)
-  local stages, names, stages_by_name = {}, {}, {}
+  local stages = {}
   for i, item in ipairs(nodes.read_items(context, node, "stages", "a list of " .. STAGE_TEXT)) do
     local path = locate.join("stages", i)
     if nodes.is_table(context, item, path, STAGE_TEXT, FIELDS) then
       local stage = { origin = item.origin, path = path }
-      stage.name = read_name(context, item.fields.name or item, path .. ".name", stages_by_name)
+      stage.name = read_name(context, item.fields.name or item, path .. ".name", lists.get_names(stages))
       stage.cells = nodes.read_cells(context, axes, item.fields.cells, path .. ".cells", item)
       stage.seeds = item.fields.seeds and nodes.read_seeds(context, item.fields.seeds, path .. ".seeds")
-      read_source(context, item, path, stage, names)
+      read_source(context, item, path, stage, stages)
       stages[#stages + 1] = stage
-      if stage.name then
-        stages_by_name[stage.name], names[#names + 1] = stage, stage.name
-      end
     end
-  end
-  for _, stage in ipairs(stages) do -- the stage replaces its name
-    stage.from = stages_by_name[stage.from]
   end
   return stages
 end
 
--- Returns the stage of a point, nil without a stage; or nil and a list of stages if several contain the point.
+-- Returns the stage of a point, or nil. If several stages contain the point, returns nil and a list of these stages.
 function M.find_stage(stages, axes, point)
   local matches = lists.filter(stages, function(stage) return nodes.has_values(axes, point, stage.cells) end)
-  return not matches[2] and matches[1] or nil, matches[2] and matches
+  if #matches > 1 then
+    return nil, matches
+  end
+  return matches[1]
 end
 
--- A cell has `value` on an axis and uses a run of the earlier stage `from`. Returns the value of that run's cell on the
--- axis: the same value if `from` has it, otherwise the only value of `from`; nil if `from` has several others.
+-- A cell uses a run of its source, a cell of the stage `from`. Returns the source's value on an axis, or nil if it is
+-- ambiguous. value: the cell's value. If `from` has this value, the source has it, too; otherwise the source has the
+-- only value of `from`.
 local function find_value(from, axis, value)
-  local values = from.cells[axis.name]
-  if not values or values[value.name] then
+  local source_values = from.cells[axis.name]
+  if not source_values or source_values[value.name] then
     return value
   end
-  local candidates = lists.filter(axis.values, function(candidate) return values[candidate.name] end)
+  local candidates = lists.filter(axis.values, function(candidate) return source_values[candidate.name] end)
   return #candidates == 1 and candidates[1] or nil
 end
 
--- Returns the point of the stage `from` whose run a point of `stage` uses: its value on each axis is the result of
--- find_value. Returns nil and the name of an axis if no value or several values fit on this axis.
+-- Returns the point of the source of a cell (find_value); nil and the name of an axis if find_value returns nil for the
+-- axis. point: the cell's point, in `stage`.
 function M.find_source(stage, axes, point)
   local source = {}
   for i, axis in ipairs(axes) do

@@ -9,7 +9,7 @@
 --   axes             a list of { name, values }; each value has the fields
 --       name, fragments         the value's name, and its fragments of a spec
 --       learning_rates, seeds   lists for the cells with this value, or nil
---       with                    the values of other axes that occur with this value, { <axis> = { <value> = true } };
+--       with                    { <axis> = { <value> = true } }, the values of other axes that occur with this value;
 --                               nil: all values
 --       path                    the value's place in the file
 --   base_fragments   the fragments that values override: `base` of the study, and `base` of the scale
@@ -17,11 +17,10 @@
 --   learning_rates   a list, or nil if the file sets none
 --   stages           from stages.lua
 --   report           the items of the report as plain data; nil: the default items
---   scored           { split, select, metric, generalises }, of which only split has a default; nil without a report in
---                    the file
---   labels           texts that a report shows instead of names of axis values, by name; nil without a report
--- Invariants: reads files, writes none; reports all errors that it finds in one run; fragments { source, tree } of
--- specs are checked when a cell is resolved.
+--   scored           from read_scored; nil without a report in the file
+--   labels           { <name of a value> = <text that a report shows instead> }; nil without a report
+-- Invariants: writes no file; reports all errors that it finds in one run. A fragment of a spec, { source, tree }, is
+-- checked when a cell is resolved.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -37,7 +36,7 @@ local tree = require("spec.reading.tree")
 local M = {}
 
 local NAME = "^[a-z0-9][a-z0-9_.%-]*$"
-local NAME_TEXT = "letters a-z, digits, _, - and ., the last three not at the start"
+local NAME_TEXT = 'a letter a-z or a digit, then letters, digits, "_", "-" or "."'
 local NUMBER = "^%-?%d+%.?%d*[e+%-%d]*$" -- a number as canonical.format writes it
 local FIELDS = { "title", "prefix", "base", "axes", "seeds", "learning_rates", "scales", "report", "stages" }
 local AXIS_FIELDS = { "name", "values", "use", "only" }
@@ -48,7 +47,7 @@ local MAX_RATES = 64 -- runtime/cli/options.h
 -- Sets of examples that can be evaluated.
 M.SPLITS = { "train", "test", "validation", "in_distribution", "between", "beyond" }
 
--- Fields of a report in addition to its items: the legal words of each field, and a noun for the words.
+-- Named fields of a report: { legal words, noun for these words }; false: another function reads the field.
 local REPORT_FIELDS = {
   split = { M.SPLITS, "set" },
   select = { M.SPLITS, "set" },
@@ -63,14 +62,13 @@ local function is_name(text)
   return type(text) == "string" and text:find(NAME) and #text <= load_module.MAX_ID_LENGTH
 end
 
--- Makes a function that reads a text and reports it unless is_valid(text) is true. words: a noun for valid texts in
--- messages.
-local function make_name_reader(is_valid, words, expected)
+-- Makes a function that reads a text and reports it unless is_valid(text) is true. noun, expected: for messages.
+local function make_name_reader(is_valid, noun, expected)
   return function(context, node, path)
     if is_valid(node.value) then
       return node.value
     end
-    nodes.report(context, node, path, ("%s is not a %s"):format(nodes.show(node), words), expected)
+    nodes.report(context, node, path, ("%s is not a %s"):format(nodes.show(node), noun), expected)
   end
 end
 
@@ -98,7 +96,7 @@ local function read_title(context, node)
     "one line of text")
 end
 
--- Reads a fragment of a spec; only the base may use a spec file.
+-- Reads a fragment of a spec. is_base: whether the fragment is the study's base, which may use a spec file.
 local function read_fragment(context, source, node, path, is_base)
   if not nodes.is_table(context, node, path, "a fragment of a spec, such as { train = { batch = 32 } }") then
     return nil
@@ -131,8 +129,7 @@ local function read_rates(context, node, path)
   return rates
 end
 
--- Reads a value of an axis; nil after an error. names: the set of the names of earlier values; this value's name is
--- added to it.
+-- Reads a value of an axis; nil after an error. Adds the value's name to `names`, the set of earlier values' names.
 local function read_value(context, source, node, path, names)
   local expected = '{ name = "...", spec = { a fragment of a spec } }'
   if not nodes.is_table(context, node, path, expected, { "name", "spec", "learning_rates", "seeds", "with" }) then
@@ -180,7 +177,7 @@ local function read_shared(context, node, path)
   return source and read_values(context, source, source.tree, "") or {}
 end
 
--- Reads an axis { name, values }, with its own values or the values of a shared file; nil after an error.
+-- Reads an axis { name, values }; nil after an error. The values are in the study or in a shared file.
 local function read_axis(context, node, path)
   if not nodes.is_table(context, node, path, '{ name = "...", values = { ... } }', AXIS_FIELDS) then
     return nil
@@ -203,8 +200,7 @@ local function read_axis(context, node, path)
   return name and { name = name, values = values }
 end
 
--- Replaces the node `with` of each value by its content, the values of other axes that occur with this value:
--- { <axis> = { <value> = true } }.
+-- Replaces the node `with` of each value by { <other axis> = { <value> = true } }.
 local function read_partners(context, axes)
   for _, axis in ipairs(axes) do
     local other_axes = lists.filter(axes, function(partner) return partner ~= axis end)
@@ -233,7 +229,7 @@ local function read_axes(context, node)
   return axes
 end
 
--- Sets axis.narrowed_values of each axis that a scale narrows: the selected values.
+-- Sets narrowed_values, the selected values, of each axis that a scale narrows.
 local function narrow_axes(context, study, node, path)
   if not nodes.is_table(context, node, path, "{ <axis> = { names of its values } }", lists.get_names(study.axes)) then
     return
@@ -307,7 +303,7 @@ local function read_scales(context, study, node)
       read_scale(context, study, inner, name)
     end
   end
-  -- The requested scale is read last: it removes values of axes that other scales may name.
+  -- The requested scale is read last, since it removes values that other scales may name.
   if context.scale and node and node.fields[context.scale] then
     read_scale(context, study, node.fields[context.scale], context.scale)
   elseif context.scale then
@@ -351,8 +347,11 @@ local function read_labels(context, node, axes)
   return next(labels) and labels or nil
 end
 
--- Reads { split, select, metric, generalises }: split and metric of scores; select, the set by which learning rates are
--- chosen; generalises, the criterion.
+-- Reads the named fields of a report, except labels. Returns
+--   split         the set of examples that is scored
+--   metric        the metric of the scores, or nil
+--   select        the set of examples that decides the learning rates, or nil
+--   generalises   from read_criterion, or nil
 local function read_scored(context, node)
   local scored = { split = "test" }
   for name, inner in tree.iterate(node) do
@@ -370,7 +369,7 @@ local function read_scored(context, node)
   return scored
 end
 
--- Whether the file is a spec instead of a study; if so, reports it.
+-- Whether the file is a spec instead of a study. Reports an error if it is.
 local function is_spec(context)
   local task = context.root.fields.task
   if task and not context.root.fields.axes then
@@ -395,7 +394,7 @@ local function read_fields(context)
     study.scored = read_scored(context, fields.report)
     local labels = fields.report.fields.labels
     study.labels = labels and read_labels(context, labels, study.axes)
-    -- A report that has only named fields has the default items (nil); the report {} has no items.
+    -- nil (the default items) for a report with only named fields; no items for the report {}
     study.report = (#items > 0 or not next(fields.report.fields)) and items or nil
   end
   study.stages = fields.stages and stages.read(context, study.axes, fields.stages) or {}

@@ -3,20 +3,20 @@
 -- Input: a study from grid.expand, or only a folder of runs. Output: a study:
 --   title, axes, cells
 --   scored: from metrics.lua
---   grid: the lengths or numbers over which most scores are averaged (runs.find_usual_grid); not the grid of the cells
---   full_study: the study with all cells, also in the results of M.merge_axis and M.select
+--   usual_grid: the lengths or numbers over which most scores are averaged (runs.find_usual_grid)
+--   full_study: the study with all cells, from before M.merge_axis or M.select
 --   name, path, scale, report, left_out (texts on omitted earlier versions): only in a study from grid.expand
 --   is_from_folder = true, problems (texts on unreadable folders): only in a study from a folder
 -- Each cell has
 --   key, id, spec: from grid.lua; instead of a spec, a cell from a folder has digest and data (group_runs)
 --   number: its index in full_study
---   runs: the runs of runs.lua, with score and generalises; a run without run.json is "missing", or "waiting" if
---     its cell has no spec. Only evaluated runs have scores, which are in the unit of their metric
---   summary: from summarise, with has_other_grid: true if the scores have another grid than the study's
+--   runs: from runs.lua, with two more fields: score (in the unit of the metric) and generalises. Both are nil for a
+--     run that is not evaluated. A run without run.json is "missing", or "waiting" if its cell has no spec
+--   summary: from summarise, with has_other_grid: true if the cell's grid is not the usual grid
 --   lost_text: a text on a missing initial checkpoint (grid.lua), or nil
---   changes: if the runs are of an earlier version (earlier_results.lua), a text on its differences from `spec`
+--   changes: if the runs are of an earlier version, a text on its differences from `spec` (earlier_results.lua)
 --   task_spec: the resolved spec of a run, if the cell has no spec
---   is_joined: true for a cell that M.merge_axis made of several
+--   is_joined: true if M.merge_axis joined several cells to this one
 
 local earlier_results = require("lab.study.read.earlier_results")
 local canonical = require("base.canonical")
@@ -45,7 +45,7 @@ local SHARED_FACTS = {
   { "test data", "data.eval_sha256", is_of_spec = true, is_file_digest = true },
   { "validation data", "data.validation_sha256", is_of_spec = true, is_file_digest = true },
   { "spec digest", "digest", is_of_spec = true },
-  -- Runs that patience has ended stop at different steps; patience_of_steps is the requested number of steps.
+  -- With train.patience, last steps differ. patience_of_steps is the requested number of steps.
   { "last step", function(run) return run.facts.patience_of_steps or run.test.step end },
   { "examples per length", function(run) return run.test.is_mixed and "mixed" or run.test.examples end },
   { "evaluated lengths", function(run)
@@ -108,7 +108,10 @@ end
 
 local IN_DISTRIBUTION = { "validation", "in_distribution" }
 
--- Chooses the set that decides the learning rate, as describe_choice describes.
+-- Returns the name of the set of examples that decides the learning rate:
+--   the set that the study names in `select`
+--   otherwise "validation" or else "in_distribution", if all runs have a score on it and it is not the scored set
+--   otherwise the scored set
 local function choose_set(cell_runs, scored)
   return scored.select or lists.find(IN_DISTRIBUTION, function(set)
     return set ~= scored.split and cell_runs[1]
@@ -116,11 +119,8 @@ local function choose_set(cell_runs, scored)
   end) or scored.split
 end
 
--- Describes how a cell's learning rate is chosen. cell_runs: the runs that have a score. A set of examples decides: the
--- set that the study names in `select`, or else "validation" (a separate stream or a set of dataset files), or else
--- "in_distribution" (a split of sampled tasks, or a part of a dataset's test). The latter two are used only if all runs
--- have a score on the set and it is not the scored set. If no set fits, the scored set decides. Returns
---   set         the name of the evaluation that decides (runs.get_evaluation)
+-- Describes how a cell's learning rate is chosen. cell_runs: the runs that have a score. Returns
+--   set         the name of the deciding set (choose_set), for runs.get_evaluation
 --   is_beyond   whether some of its examples are beyond training
 --   is_scored   whether this set is also the scored set
 --   is_named    whether the study names the set, in `select`
@@ -141,9 +141,8 @@ local function average_scores(cell_runs, set, metric)
   return statistics.mean(lists.map(cell_runs, function(run) return runs.get_score(run, set, metric) end))
 end
 
--- Whether a learning rate is better than `best`, which is the best of the rates before it, or nil for the first rate.
--- The mean score on the deciding set decides. If the scores are equal and the study does not name this set, the mean
--- loss on the set decides. In all other cases the result is false.
+-- Whether a learning rate has a better mean score on the deciding set than `best`, the best rate so far or nil. If the
+-- scores are equal, the mean loss decides, unless the study names the set.
 local function is_better(rate, best, metric, choice)
   if not best or rate.deciding_score ~= best.deciding_score then
     return metrics.is_better(metric, rate.deciding_score, best and best.deciding_score)
@@ -151,8 +150,9 @@ local function is_better(rate, best, metric, choice)
   return not choice.is_named and rate.loss ~= nil and best.loss ~= nil and rate.loss < best.loss
 end
 
--- Returns the best of a cell's rates, from group_by_rate; nil if no rate has a score on the deciding set. Sets
--- deciding_score and loss of each rate: its mean score and mean loss on that set.
+-- Returns the best of `rates`; nil if no rate has a score on the deciding set. Sets two fields of each rate:
+--   deciding_score   the mean score on the deciding set
+--   loss             the mean loss on the deciding set
 local function choose_best(rates, metric, choice)
   local best
   for _, rate in ipairs(rates) do
@@ -184,7 +184,7 @@ end
 --   differences: texts on facts that differ among the evaluated runs
 --   grid: the most frequent grid of the scores, from runs.find_usual_grid
 --   decoding: the decoding of a generative model's scores
---   other_decoding: the number of runs that were left out because of their decoding (drop_other_decodings), or nil
+--   other_decoding_count: the number of runs that drop_other_decodings left out, or nil
 local function summarise(cell, scored)
   local evaluated_runs, states, best_run = filter_scored(cell.runs), {}, nil
   for _, run in ipairs(cell.runs) do
@@ -201,11 +201,10 @@ local function summarise(cell, scored)
   summary.hours = compute_hours(evaluated_runs)
   summary.differences = describe_differences(evaluated_runs, cell.is_joined)
   summary.grid = runs.find_usual_grid(evaluated_runs, scored.split)
-  summary.decoding, summary.other_decoding = best_run and best_run.decoding, cell.other_decoding
+  summary.decoding, summary.other_decoding_count = best_run and best_run.decoding, cell.other_decoding_count
   return summary
 end
 
--- Marks a cell whose scores have another grid than the most frequent grid of the study, usual_grid.
 local function mark_grid(cell, usual_grid)
   local grid = cell.summary.grid
   cell.summary.has_other_grid = grid ~= nil and grid.key ~= usual_grid.key
@@ -225,14 +224,15 @@ function M.merge_axis(study, axis)
         runs = lists.collect(group, function(cell) return cell.runs end),
         changes = lists.any(group, function(cell) return cell.changes end) or nil })
       cell.summary = summarise(cell, study.scored)
-      mark_grid(cell, study.full_study.grid)
+      mark_grid(cell, study.full_study.usual_grid)
       return cell
     end)
   local axes = lists.filter(study.axes, function(study_axis) return study_axis.name ~= axis end)
   return setmetatable({ cells = joined_cells, axes = axes }, { __index = study })
 end
 
--- Whether a cell has the values of `where` and, on each axis of `allowed_values`, a value of its list.
+-- Whether a cell has the values of `where`, { <axis> = value }, and values in the lists of `allowed_values`,
+-- { <axis> = list }.
 function M.fits(cell, where, allowed_values)
   for name, value in pairs(where) do
     if cell.key[name] ~= value then
@@ -247,8 +247,7 @@ function M.fits(cell, where, allowed_values)
   return true
 end
 
--- Returns a study that has only the cells that fit `where` and `allowed_values` (M.fits); its axes have the values of
--- these cells.
+-- Returns a study with only the cells that fit (M.fits). Its axes have only the values of these cells.
 function M.select(study, where, allowed_values)
   local selected_cells = lists.filter(study.cells, function(cell)
     return M.fits(cell, where or {}, allowed_values or {})
@@ -262,8 +261,8 @@ function M.select(study, where, allowed_values)
   return setmetatable({ cells = selected_cells, axes = axes }, { __index = study })
 end
 
--- If some runs of the cell have evaluations with the spec's decoding (greedy if unknown), treats runs with the other
--- decoding as not evaluated, and stores their number in cell.other_decoding.
+-- Runs with another decoding than the spec's become "not evaluated", and cell.other_decoding_count is their number.
+-- Changes nothing if no run has the spec's decoding.
 local function drop_other_decodings(cell)
   local requested_decoding = lists.get(cell.spec, "resolved.eval.decoding") or "greedy"
   local other_runs = lists.filter(cell.runs, function(run)
@@ -272,7 +271,7 @@ local function drop_other_decodings(cell)
   if #other_runs == 0 or not lists.find(cell.runs, function(run) return run.decoding == requested_decoding end) then
     return
   end
-  cell.other_decoding = #other_runs
+  cell.other_decoding_count = #other_runs
   for _, run in ipairs(other_runs) do
     if run.state == "evaluated" then
       run.state = "not evaluated"
@@ -297,9 +296,9 @@ local function complete_study(study, metric)
     end
     cell.summary = summarise(cell, scored)
   end
-  study.full_study, study.grid = study, runs.find_usual_grid(M.list_scored_runs(study), scored.split)
+  study.full_study, study.usual_grid = study, runs.find_usual_grid(M.list_scored_runs(study), scored.split)
   for _, cell in ipairs(study.cells) do
-    mark_grid(cell, study.grid)
+    mark_grid(cell, study.usual_grid)
   end
   return study
 end
@@ -342,8 +341,8 @@ function M.read_study(study, root, metric)
     scored = study.scored or DEFAULT_SCORED, cells = cells, left_out = left_out }, metric)
 end
 
--- Returns the name of a run's task: its kind, or for dataset files the task's name. A task without a name gets the name
--- of the spec, `id`. nil if the spec has no task. A file's name identifies no task: train.jsonl is a common name.
+-- Returns the name of a run's task, or nil: the kind of a sampled task; for dataset files the task's name, by default
+-- `id`, the name of the spec. Names of files are not used, since files of different tasks often have equal names.
 function M.name_task(spec, id)
   local task = spec and spec.task or {}
   return task.kind or task.data and (task.name or id) or nil
@@ -355,8 +354,8 @@ local function name_encoding(id, task)
   return encoding ~= "" and encoding or id
 end
 
--- Returns the runs found below a folder as groups { id, digest, data, runs }, where data is the start of the training
--- file's SHA-256, or nil; and texts on unreadable folders.
+-- Returns the runs below a folder as groups { id, digest, data, runs }, and texts on unreadable folders. data: the
+-- first digits of the training file's SHA-256, or nil.
 local function group_runs(root)
   local list, problems = run_files.find(root)
   local entries = lists.map(list, function(dir)
@@ -387,15 +386,15 @@ local function distinguish(groups, get_word)
   end
 end
 
--- Returns the key { task, encoding } of a group of runs; and whether its task is a dataset file without a name, so that
--- the spec's name is the task's name.
+-- Returns the key { task, encoding } of a group of runs; and whether the task is named after the spec, since it has
+-- dataset files and no name.
 local function make_key(group, spec)
   local name = M.name_task(spec, group.id) or "?"
   return { task = name, encoding = name_encoding(group.id, name) }, spec and spec.task.data ~= nil and name == group.id
 end
 
--- Returns the axes of groups of runs, from their keys. uses_spec_names: whether the values of the axis `task` are names
--- of specs; then there is no axis of encodings, and encodings are removed from the keys.
+-- Returns the axes of groups of runs, from their keys. uses_spec_names: whether tasks are named after specs; then
+-- encodings are no axis, and are removed from the keys.
 local function make_axes(groups, uses_spec_names)
   local axes = lists.map({ "task", not uses_spec_names and "encoding" or nil }, function(name)
     return { name = name, values = lists.drop_repeats(lists.map(groups, function(group) return group.key[name] end)) }
@@ -406,14 +405,12 @@ local function make_axes(groups, uses_spec_names)
   return axes
 end
 
--- Returns a study of the runs found below a folder, with a cell for each id, plan digest and training file. The axes
--- are task and encoding. If cells agree in task and encoding, the plan digest is appended to their encodings, or, if
--- the plan digests are equal, the digest of the training file. If all tasks are dataset files without names, and their
--- specs have different names, then the tasks have the names of specs, and there is no axis of encodings. metric: the
+-- Returns a study of the runs below a folder, with a cell for each id, plan digest and training file. metric: the
 -- metric of scores, or nil for the default.
 function M.read_folder(root, metric)
   local groups, problems = group_runs(root)
-  local used_names, uses_spec_names = {}, true
+  local used_names = {}
+  local uses_spec_names = true -- whether all tasks are named after their specs, with different names
   for _, group in ipairs(groups) do
     local spec = find_spec(group.runs)
     local key, has_spec_name = make_key(group, spec)

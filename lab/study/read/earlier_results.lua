@@ -1,8 +1,9 @@
--- Results of a study from before a change of its specs, for reports. If the current spec of a cell has no evaluated
--- runs, the report shows the runs of an earlier version of the cell: the newest version that has evaluated runs.
+-- Results of earlier versions of a study, for reports. If the current spec of a cell has no evaluated runs, the report
+-- shows the runs of an earlier version of the cell: the newest version that has evaluated runs.
 --
--- Input: a study from grid.lua, or from M.restore of a sweep's snapshot (snapshots.lua); the folder of all runs.
--- Output: the runs to show for a cell, never of two versions; former cells; texts on omitted versions.
+-- Input: a study from grid.lua or M.restore; its snapshot, which a sweep has written (snapshots.lua); the folder of all
+-- runs. Output: the runs of a cell to show, all of the same version; former cells, which the study no longer has; texts
+-- on omitted versions.
 
 local canonical = require("base.canonical")
 local evaluations = require("lab.study.read.evaluations")
@@ -19,7 +20,7 @@ local function is_any_evaluated(cell_runs)
   return lists.find(cell_runs, function(run) return run.state == "evaluated" end) ~= nil
 end
 
--- Returns the numbers of a cell's existing runs without scores, by state, such as "2 failed"; "" without such runs.
+-- Returns a text on the runs of a cell that exist without scores, such as "2 failed"; "" without such runs.
 local function describe_unscored_runs(cell_runs)
   local counts = {}
   for _, group in ipairs(lists.group(cell_runs, function(run) return run.state end)) do
@@ -28,9 +29,11 @@ local function describe_unscored_runs(cell_runs)
   return runs.format_states(counts)
 end
 
--- Returns three values: the runs of a cell to show; whether they are of an earlier version; and, if they are, a text on
--- the differences of that version from the current spec (nil for a restored study). cell_runs: the cell's current runs.
--- Appends texts on versions that are not shown to left_out.
+-- Chooses the runs of a cell to show. cell_runs: the runs of the current spec. Appends texts on omitted versions to
+-- left_out. Returns
+--   the runs
+--   whether they are of an earlier version
+--   a text on the differences of an earlier version from the current spec, or nil; nil for a restored study
 function M.choose(root, study, cell, cell_runs, left_out)
   local shown_runs, changes = cell_runs, nil
   local has_results = is_any_evaluated(cell_runs)
@@ -42,7 +45,7 @@ function M.choose(root, study, cell, cell_runs, left_out)
     if earlier_runs and is_any_evaluated(earlier_runs) then
       local unscored_text = describe_unscored_runs(cell_runs)
       shown_runs, has_results = earlier_runs, true
-      changes = words .. (unscored_text ~= "" and "; of its current spec: " .. unscored_text or "")
+      changes = words .. (unscored_text ~= "" and "; runs of the current spec: " .. unscored_text or "")
     else
       left_out[#left_out + 1] = ("%s of an earlier version of %s (%s): %s"):format(wording.count(#version.dirs, "run"),
         cell.id, version.dirs[1]:match("^(.*)/"), words)
@@ -51,14 +54,14 @@ function M.choose(root, study, cell, cell_runs, left_out)
   return shown_runs, shown_runs ~= cell_runs, not study.is_restored and changes or nil
 end
 
--- Whether the key of a recorded cell has a value on each of these axes, and on no other axis.
+-- Whether a recorded cell has exactly these axes. axes: a list of names.
 local function has_axes(entry, axes)
   local names = canonical.sort_keys(entry.key)
   return #names == #axes and not lists.find(names, function(name) return not lists.has(axes, name) end)
 end
 
--- Returns the snapshot's cells that the study lacks now, as { id, key, runs = {} }; and the number of further such
--- cells, which have other axes than the study.
+-- Returns the former cells with the study's axes, as { id, key, runs = {} }, and the number of former cells with other
+-- axes.
 function M.find_former_cells(study)
   local is_listed, names = lists.to_set(study.ids or {}), lists.get_names(study.axes)
   local former_entries = lists.filter(study.snapshot and study.snapshot.cells or {}, function(entry)
@@ -72,7 +75,7 @@ function M.find_former_cells(study)
   return list, #former_entries - #list
 end
 
--- Returns the axes of a study with their values and the values of these cells.
+-- Returns the axes of a study, extended by the values of these cells.
 function M.extend_axes(study, cells)
   return lists.map(study.axes, function(axis)
     local values = lists.map(cells, function(cell) return cell.key[axis.name] end)
@@ -80,8 +83,7 @@ function M.extend_axes(study, cells)
   end)
 end
 
--- Returns a snapshot's `scored` without the values that this version of Longhand does not know; nil if it does not know
--- the split.
+-- Returns a snapshot's `scored` without words that this version of Longhand does not know; nil if the split is unknown.
 local function read_scored(recorded)
   local function read_word(words, name)
     return lists.has(words, recorded[name]) and recorded[name] or nil
@@ -91,7 +93,7 @@ local function read_scored(recorded)
     generalises = metrics.is_criterion(recorded.generalises) and recorded.generalises or nil }
 end
 
--- Returns the study that a snapshot records, with its axes but without cells, for a study whose file cannot be read.
+-- Returns the study that a snapshot records, without cells. It replaces a study whose file cannot be read.
 function M.restore(snapshot, name)
   return { name = name, title = snapshot.title, path = snapshot.path, scale = snapshot.scale,
     axes = lists.copy(snapshot.axes), cells = {}, ids = {}, set = {}, warnings = {}, is_restored = true,

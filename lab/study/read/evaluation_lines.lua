@@ -20,16 +20,15 @@ local WORD_PAIR = '^"([%a_]+)":"([%a_]+)"([,}])()'
 
 -- The valid words of the fields whose values are words, by the field's name.
 local WORDS = { decoding = { greedy = true, teacher_forced = true }, order = { file = true } }
-local AS_TEXT = { exact_match = true, loss = true } -- numbers that a row has as texts
+local AS_TEXT = { exact_match = true, loss = true } -- measures that a row has as texts
 
 local function is_in_shape(value, shape)
   return shape ~= nil and shape.min ~= nil and value >= shape.min and value <= shape.max
     and (shape.type ~= "integer" or math.type(value) == "integer")
 end
 
--- Returns a row from the pairs of a line from byte `position` on. Each name must occur once, with a number that fits
--- the name's shape in `shape`, or with a word of WORDS; the result is nil if a pair does not fit. texts: the set of
--- names whose numbers are returned as texts.
+-- Returns a row from the pairs of a line from byte `position` on; nil if a pair is not valid. A name may occur only
+-- once, with a number that `shape` allows or with a word of WORDS. texts: the set of names whose numbers stay texts.
 function M.parse_pairs(line, position, shape, texts)
   local row = {}
   repeat
@@ -84,8 +83,8 @@ end
 
 -- Returns the row of a line, or nil and a problem { field, found, expected }. A row has the fields of its line, among
 -- them:
---   by: the numbers on the axes; nil if parse_plain has parsed the line, whose only axis is the length
---   length: the number of by.length, nil if the axes lack it
+--   by: { <axis> = number }; nil if parse_plain has parsed the line
+--   length: the number on the axis "length", or nil
 --   exact_match, loss: as texts, "" if the line lacks them
 --   seed: nil for the standard seed
 --   decoding: "greedy" or "teacher_forced", nil for models that are not generative
@@ -96,7 +95,8 @@ end
 --   of: the number of existing examples, if fewer were evaluated
 --   order: "file" if the evaluated examples are the first ones of the file
 --   data: the first digits of the SHA-256 of the file of examples
---   places, by_example: accuracies by place, and results of single examples, for M.decode; nil if the line lacks them
+--   places: accuracies by place, for M.decode, or nil
+--   by_example: results of single examples, for M.decode, or nil
 function M.read(line)
   local front_of_examples, by_example = line:match('^(.-),"by_example":(%b{})}$')
   line = front_of_examples and front_of_examples .. "}" or line
@@ -113,8 +113,8 @@ function M.read(line)
   return row, problem
 end
 
--- Returns the decoded field `name` of a row that has it, "places" or "by_example" (shapes: run_shapes.lua); or nil and
--- a problem. M.read does not decode these fields: they may have thousands of numbers, and few readers need them.
+-- Returns the value of a field of a row, or nil and a problem. name: "places" or "by_example". M.read leaves these
+-- fields of plain lines as texts, since they may have thousands of numbers, and few readers need them.
 function M.decode(row, name)
   if type(row[name]) == "table" then
     return row[name]

@@ -4,18 +4,15 @@
 --   split, step, decoding, data: fields of the lines (evaluation_lines.lua); the last two are nil if lines lack them
 --   examples, draws: the numbers of examples, and of draws (samples of random positions), of the first line
 --   is_mixed: true if other lines have other numbers of examples or draws
---   has_places: true if some line has accuracies by place (places.lua) and no axes except the first axis and settings
---     of the model (axes.IS_SETTING, such as a level of noise)
+--   has_places: true if some line without further axes has accuracies by place (places.lua)
 --   lengths: the evaluated lengths, ascending; if the lines have other axes, the numbers on the first axis
---   <measure>: the list of the measure's values in the order of lengths, "" for lines without the measure; exact_match
---     and loss are texts. accuracy, exact_match and loss always have a list; another measure of LISTED has a list if
---     some line has the measure. If lines have other axes, only the measures in AVERAGED have lists, and each number on
---     the first axis has one value: the value of the line without other axes if there is one, otherwise the mean over
---     the lines with this number
+--   <measure>: a list of the measure's values in the order of lengths, "" for a length without the measure; exact_match
+--     and loss are texts. accuracy, exact_match and loss always have a list. Another measure has a list if some line
+--     has the measure. If lines have other axes, only the measures in AVERAGED have lists (join_lines)
 --   counts: the number of evaluated examples of each length
---   totals: the number of existing examples of each length, nil if all were evaluated
---   uncounted: for each length, true if none of its labels counts; nil if there is no such length
---   conditions: { by, examples, beyond, trained, <measure> } of each line, nil if lengths are the only axis
+--   totals: the number of existing examples of each length; nil if all were evaluated
+--   uncounted: for each length, whether none of its labels counts; nil if every line has labels that count
+--   conditions: { by, examples, beyond, trained, <measure> } of each line; nil if lengths are the only axis
 --   is_weighted: true if a score is the mean over examples, not over lengths
 --   parts: for dataset files, from make_parts
 -- Invariants: only lines of the last step count; the last line of a condition replaces earlier lines.
@@ -38,7 +35,7 @@ local AS_TEXT = { exact_match = true, loss = true }
 -- Fields that M.add sets and a complete evaluation keeps.
 local FACTS = { "step", "examples", "draws", "decoding", "data", "is_mixed", "has_places", "is_weighted" }
 
--- Whether a condition has no axes except the first axis of the run and settings of the model.
+-- Whether a condition has no axes except the first axis of the run and settings of the model, such as noise.
 local function has_no_further_axis(axis_values, axis)
   return not lists.any(canonical.sort_keys(axis_values), function(name)
     return name ~= axis and not axes.IS_SETTING[name]
@@ -49,16 +46,17 @@ local function has_one_axis(axis_values)
   return next(axis_values, next(axis_values)) == nil
 end
 
--- Adds a row to the evaluation of its split in `evaluations`, { axis, [split] = evaluation }; axis: the first of the
--- run's axes. Until M.complete, an evaluation has two lists:
---   lines     { number (the number on that axis, or 0), index (in the order of the file), by (nil for a line by length
---             alone), row }
---   indices   the index in `lines` of each condition
+-- Adds a row to the evaluation of its split in `evaluations`, { axis, [split] = evaluation }; axis: the run's first
+-- axis. Until M.complete, an evaluation has `lines`, and `indices`, the index in `lines` of each condition. A line:
+--   number   the number on the first axis, or 0
+--   index    its index in `lines`
+--   by       the numbers on all axes; nil if the length is the only axis
+--   row      the row
 function M.add(evaluations, row)
   local axis, evaluation = evaluations.axis, evaluations[row.split]
   local number = row.by and row.by[axis] or axis == "length" and row.length
   if not number and row.length then
-    return -- the user requested this evaluation by length, but the run's axes are others
+    return -- an evaluation by length, which the user requested although the run has other axes
   elseif not evaluation or row.step > evaluation.step then
     evaluation = { step = row.step, examples = row.examples, draws = row.draws, decoding = row.decoding, indices = {},
       lines = {} }
@@ -77,11 +75,10 @@ function M.add(evaluations, row)
   evaluation.lines[index] = { number = number or 0, index = index, by = axis_values, row = row }
 end
 
--- Joins a group of lines with the same number on the first axis into one line: its measures are the means over the
--- lines that is_averaged accepts. Each line's weight is the number of all its examples, evaluated or not. The field
--- `counted` of the joined line is 0, that is, no label counts, unless a line has a measure.
+-- Joins a group of lines with the same number on the first axis into one line. Its measures are means over the lines
+-- for which is_averaged returns true. The weight of a line is the number of its existing examples.
 local function average_lines(group, is_averaged)
-  local row, sums, weights = { examples = 0, of = 0, counted = 0 }, {}, {}
+  local row, sums, weights = { examples = 0, of = 0, counted = 0 }, {}, {} -- counted = 0: no label counts
   for _, line in ipairs(group) do
     local is_included = is_averaged(line)
     local weight = is_included and (line.row.of or line.row.examples) or 0
@@ -89,7 +86,7 @@ local function average_lines(group, is_averaged)
     for _, name in ipairs(AVERAGED) do
       local value = tonumber(line.row[name])
       if value then
-        row.counted = nil
+        row.counted = nil -- a line with a measure has labels that count
         sums[name], weights[name] = (sums[name] or 0) + weight * value, (weights[name] or 0) + weight
       end
     end
@@ -101,8 +98,8 @@ local function average_lines(group, is_averaged)
   return { number = group.key, row = row }
 end
 
--- Joins lines that share a number on the first axis. A line with values on the axis `frame` (spec/task/axes.lua) and on
--- a further axis is left out. If one of the lines with the same number has no other axes, only this line is averaged.
+-- Joins lines that share a number on the first axis. A line without other axes replaces the mean over the lines of its
+-- number. A line with the axis `frame` (spec/task/axes.lua) and a further axis is left out.
 local function join_lines(lines, axis)
   local single_axis_lines = lists.index_by(lists.filter(lines, function(line)
     return not line.by or line.by[axis] ~= nil and has_one_axis(line.by)
@@ -116,15 +113,14 @@ local function join_lines(lines, axis)
   end)
 end
 
--- Returns the condition of a line: its row, or for a line by length alone a table with the same fields.
+-- Returns the condition of a line: its row, or a table with the same fields if the length is its only axis.
 local function make_condition(line, axis)
   local row = line.row
   return line.by and row or { by = { [axis] = line.number }, examples = row.examples, accuracy = row.accuracy or "",
     exact_match = row.exact_match }
 end
 
--- Returns the evaluation of some lines, with the fields that the head of this file describes. evaluation: the one to
--- which M.add has added the lines, with `has` from find_lists.
+-- Returns the complete evaluation of some lines of an evaluation from M.add, whose field `has` is from find_lists.
 local function make_evaluation(evaluation, split, lines, axis)
   local has, result = evaluation.has, { split = split }
   for _, name in ipairs(FACTS) do
@@ -147,8 +143,8 @@ local function make_evaluation(evaluation, split, lines, axis)
   return result
 end
 
--- Returns the axes on which a line is beyond training, as a text: "length", "digits and width". Returns false if there
--- are none, and if the line has only the axis length while other lines have other axes.
+-- Returns the axes on which a line is beyond training, as a text such as "digits and width", or false. A line with only
+-- the axis length is not beyond training if other lines have other axes.
 local function name_beyond(evaluation, line)
   local names = lists.copy(line.row.beyond or {})
   if #names == 0 or evaluation.has.conditions and not line.by then
@@ -158,8 +154,9 @@ local function name_beyond(evaluation, line)
   return table.concat(names, " and ")
 end
 
--- Returns the parts of an evaluation of dataset files: { in_distribution, beyond, axes = { { name, evaluation }, ... }
--- }. axes has an entry for each set of axes on which lines are beyond training, if there are several such sets.
+-- Returns the parts of an evaluation of dataset files:
+--   in_distribution, beyond   evaluations, nil without lines
+--   axes                      { { name, evaluation }, ... }: beyond, divided by name_beyond; nil for only one name
 local function make_parts(evaluation, axis)
   local lines_within, lines_beyond = {}, {}
   for _, line in ipairs(evaluation.lines) do
@@ -177,7 +174,7 @@ local function make_parts(evaluation, axis)
     axes = #axis_parts > 1 and axis_parts or nil }
 end
 
--- Returns { [list] = whether an evaluation of the lines has this list }.
+-- Returns the lists that an evaluation of the lines has, as { <list> = boolean }.
 local function find_lists(lines)
   local has = { accuracy = true, exact_match = true, loss = true }
   for _, line in ipairs(lines) do
@@ -190,8 +187,8 @@ local function find_lists(lines)
   return has
 end
 
--- Completes the evaluations of a run, or of one level of its noise, after all lines were added. has_sets: whether the
--- run evaluates dataset files; then evaluations get `parts`. is_weighted: whether scores are means over examples.
+-- Completes evaluations after M.add has added all rows. has_sets: whether the run has dataset files; then evaluations
+-- get `parts`. is_weighted: whether scores are means over examples.
 function M.complete(evaluations, has_sets, is_weighted)
   for _, split in ipairs(M.SPLITS) do
     local evaluation = evaluations[split]
@@ -208,6 +205,7 @@ end
 
 local MEANS = { "accuracy", "accuracy_teacher_forced", "exact_match", "loss" }
 
+-- Returns the means { accuracy, accuracy_teacher_forced, exact_match, loss } of rows; nil without these measures.
 local function compute_means(rows)
   local means = {}
   for _, name in ipairs(MEANS) do
@@ -216,10 +214,10 @@ local function compute_means(rows)
   return next(means) and means or nil
 end
 
--- Summarises evaluations during training (eval.during), from the rows of their lines and the run's spec. Returns a list
--- of { step, mean, sets }. mean: the means { accuracy, accuracy_teacher_forced, exact_match, loss } over the lines of
--- held-out sets, or over the lines of the training set if there are no held-out sets. sets: the means for each set of
--- dataset files, nil for sampled tasks. A measure that no line has is nil.
+-- Summarises evaluations during training (eval.during). Returns a list with a table for each step:
+--   step
+--   mean   from compute_means, over held-out sets; over the training set if there are no held-out sets
+--   sets   { <set> = means } for dataset files; nil for sampled tasks
 function M.summarise_training(rows, spec)
   local splits = lists.get(spec, "eval.during.splits")
   local single_set = splits and #splits == 1 and splits[1] -- lines omit the name if there is a single set

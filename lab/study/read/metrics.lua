@@ -1,7 +1,7 @@
 -- Metrics of a study's scores, and the score above which a seed counts as generalising.
 --
--- Input: scores, or a study with its cells read, from grid.expand or from a folder of runs. M.by_name, M.NAMES and
--- M.SHARES come from spec/measures.lua. Output: the study's `scored`, a table:
+-- Input: scores, or a study whose cells have been read (cells.lua). M.by_name, M.NAMES and M.SHARES come from
+-- spec/measures.lua. Output: the study's `scored`, a table:
 --   split         the set whose scores are reported
 --   select        the set that decides the learning rate, nil if the study names none
 --   metric        the metric of scores
@@ -12,12 +12,12 @@ local measures = require("spec.measures")
 
 local M = { by_name = measures.by_name, NAMES = measures.NAMES, SHARES = measures.SHARES }
 
--- Decodings of generative models, as words that precede "evaluations" and "accuracy".
+-- Words for decodings, to be written before "evaluations" or "accuracy".
 M.decodings = { greedy = "greedy", teacher_forced = "teacher-forced" }
 
--- Percentages above which a seed generalises by default (choose_criterion): in the metric of a study that refers to a
--- paper, and in exact match.
-local PAPER_PERCENT, EXACT_PERCENT = 90, 99
+-- The default criterion: a seed generalises above this percentage.
+local PAPER_PERCENT = 90 -- for a study that refers to a paper: in the study's metric
+local EXACT_PERCENT = 99 -- for other studies: in exact match
 
 -- Whether the models of a cell are generative: by the cell's own spec, or else by the specs of its runs.
 local function is_generative(cell)
@@ -34,8 +34,7 @@ local function refers_to_paper(study)
   end) ~= nil
 end
 
--- Returns the default criterion of a study that refers to a paper: above 90 in the study's metric, if its unit is
--- percent. In all other cases: above 99% exact match.
+-- Returns the default criterion, { metric, above }.
 local function choose_criterion(study, metric)
   if refers_to_paper(study) and M.by_name[metric].unit == "percent" then
     return { metric = metric, above = PAPER_PERCENT }
@@ -43,8 +42,7 @@ local function choose_criterion(study, metric)
   return { metric = "exact_match", above = EXACT_PERCENT }
 end
 
--- Returns the default metric of cells whose study refers to no paper: exact match if some of their models answer token
--- by token, otherwise accuracy.
+-- Returns the default metric of a study that refers to no paper.
 function M.choose_metric(cells)
   return lists.find(cells, is_generative) and "exact_match" or "accuracy"
 end
@@ -52,12 +50,10 @@ end
 -- Returns a study's `scored` with defaults. settings: fields that the study sets. requested_metric: another metric, or
 -- nil.
 function M.complete_scored(study, settings, requested_metric)
-  local scored = { split = settings.split or "test", select = settings.select, metric = settings.metric }
   local default_metric = refers_to_paper(study) and "accuracy" or M.choose_metric(study.cells) -- papers print accuracy
-  scored.metric = scored.metric or default_metric
-  scored.generalises = settings.generalises or choose_criterion(study, scored.metric)
-  scored.metric = requested_metric or scored.metric
-  return scored
+  local study_metric = settings.metric or default_metric
+  return { split = settings.split or "test", select = settings.select, metric = requested_metric or study_metric,
+    generalises = settings.generalises or choose_criterion(study, study_metric) }
 end
 
 -- Whether a value is a criterion, as a study file may set it.

@@ -20,6 +20,7 @@ end
 local DISTANCES = { drawn = "two-sided, signed by the order of the tokens", clamped = "clamped to one side",
   difference = "differences of the drawn positions" }
 local DRAWS = { pass = "once per pass", layer = "once per layer" }
+local SIDES = { mirrored = "the same as to the right", independent = "sampled separately" }
 local RANGES = { zero_based = "from 0", one_based = "from 1" }
 local USUAL_RANGE = "from 0 for drawn positions, from 1 for drawn distances"
 
@@ -38,24 +39,25 @@ local function format_value(value, words)
   return value and (words and words[value] or tostring(value)) or nil
 end
 
--- Whether the spec raises the question of a spare token, an unused row of the token embedding. Encoders that answer at
--- empty tokens raise it, unless the embedding is linear or has a row for computation tokens. Recurrent models raise it,
--- too, and their answer is always "none".
+-- Whether the spec raises the question of a spare token, an unused row of the token embedding. For recurrent models,
+-- the answer is always "none".
 local function has_choice_of_spare_token(spec)
   local model = get(spec, "model") or {}
-  local has_empty_tokens = (model.kind or "encoder") == "encoder" and (model.readout or "outputs") == "outputs"
-  return has_empty_tokens and model.embedding ~= "linear" and (get(spec, "task.computation") or 0) == 0
+  local reads_empty_tokens = (model.kind or "encoder") == "encoder" and (model.readout or "outputs") == "outputs"
+  return reads_empty_tokens and model.embedding ~= "linear" and (get(spec, "task.computation") or 0) == 0
     or model.kind == "recurrent"
 end
 
--- Each function returns the answer; nil or false if the spec and the other facts of run.json do not raise the question.
+-- Each function takes a spec and the facts of run.json. It returns the answer; nil or false if there is no question.
 local QUESTIONS = {
   { "randomized distances", function(spec)
     local uses_distances = (get(spec, "encoding.relative.kind") or "none") ~= "none" or get(spec, "encoding.score")
     return is_randomized(spec) and uses_distances
       and format_value(get(spec, "encoding.positions.reading") or "drawn", DISTANCES)
   end },
-  { "sides of a draw", function(spec) return is_randomized(spec) and get(spec, "encoding.positions.sides") end },
+  { "distances to the left", function(spec)
+    return is_randomized(spec) and format_value(get(spec, "encoding.positions.sides"), SIDES)
+  end },
   { "positions are drawn", function(spec)
     return is_randomized(spec) and format_value(get(spec, "encoding.positions.draw"), DRAWS)
   end },
@@ -88,8 +90,8 @@ local QUESTIONS = {
   { "arithmetic", function(spec) return spec.precision or "float32" end },
 }
 
--- Returns the readings of a run. The number of training steps is the step of the evaluated checkpoint, since flags may
--- override the spec. For a run without evaluation it is the spec's number.
+-- Returns the readings of a run. Flags may override the spec's training steps, so the step of the evaluated checkpoint
+-- is preferred.
 function M.list(run)
   local spec = run.facts.spec
   return lists.map(spec and QUESTIONS or {}, function(question)
@@ -100,7 +102,7 @@ function M.list(run)
 end
 
 -- Returns the readings of several runs as a list of { question, text }. text: the answers, each with its number of
--- runs, the most frequent first. Only runs of built-in tasks count: no paper leaves a question on a user's own task.
+-- runs, the most frequent first. Only runs of built-in tasks count, since only these are in papers.
 function M.count_answers(list)
   local readings = lists.collect(lists.filter(list, function(run) return get(run.facts, "spec.task.kind") end), M.list)
   return lists.map(QUESTIONS, function(question)

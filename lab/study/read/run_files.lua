@@ -21,10 +21,10 @@ local M = { DATA_DIGITS = 8 } -- digits of a training file's SHA-256 in the name
 
 local STOPPED = 75 -- the exit code after a signal
 local BLOCK_BYTES = 1 << 16 -- bytes of one read
-local TAIL_BYTES = 4096 -- hold the last line of metrics.jsonl, and most lines of eval.jsonl
+local TAIL_BYTES = 4096 -- enough for the last line of metrics.jsonl and for most lines of eval.jsonl
 
--- Returns a problem { field (or ""), found, expected } of a file as a text of one line. name: the file; number: the
--- number of the file's line with the problem, or nil.
+-- Returns a problem { field, found, expected } as a text of one line. field: "" for the whole value; name: the file's
+-- name; number: the line's number, or nil.
 function M.format_problem(name, problem, number)
   local field = problem.field ~= "" and problem.field or nil
   return escape.plain(("%s: %s%sfound %s; expected %s"):format(name, number and ("line %d: "):format(number) or "",
@@ -52,7 +52,7 @@ function M.read_json(path, shown_path, max_bytes, shape, check)
   return not problem and value or nil, problem and M.format_problem(shown_path, problem)
 end
 
--- Splits the end of a run's path, <id>/<digest>/<name>: { id, digest, name }, {} if the path is shorter.
+-- Returns the last three names of a run's path, as { id, digest, name }; {} for a shorter path.
 function M.split_path(dir)
   local id, digest, name = dir:match("([^/]+)/([^/]+)/([^/]+)$")
   return { id = id, digest = digest, name = name }
@@ -66,7 +66,7 @@ function M.parse_name(name)
     data = suffix and suffix:match("^%-data(" .. ("[0-9a-f]"):rep(M.DATA_DIGITS) .. ")") }
 end
 
--- Returns a fact of run.json that differs from its folders' names, as a problem; or nil. names: from M.split_path.
+-- Returns a problem if a fact of run.json differs from the names of its folders, or nil. names: from M.split_path.
 local function find_misplacement(facts, names)
   local named = M.parse_name(names.name or "")
   local function make_problem(field, found, expected)
@@ -91,7 +91,8 @@ local function find_misplacement(facts, names)
     and make_problem("data.train_sha256", digest, named.data .. "..., as in the name of its folder") or nil
 end
 
--- Reads the run.json of a folder, as M.read_json returns it. names: from M.split_path; nil: any folder.
+-- Returns the content of run.json, or, like M.read_json, a text on the damage. names: from M.split_path, the names that
+-- run.json must agree with; nil: no check.
 function M.read_facts(dir, names)
   local name = "run.json"
   local facts, damage = M.read_json(dir .. "/" .. name, name, run_shapes.MAX_BYTES[name], run_shapes.facts,
@@ -102,15 +103,15 @@ function M.read_facts(dir, names)
   return facts, damage
 end
 
--- Whether a run ended in an error, that is, neither successfully nor by a signal.
+-- Whether a run ended in an error, not by a signal. exit: its exit code, or nil.
 function M.has_failed(exit)
   return exit ~= nil and exit ~= 0 and exit ~= STOPPED
 end
 
--- Calls take(line, number, is_whole) for each non-empty line of a file, until take returns a result. is_whole: whether
--- the line ends with a newline. A line of more than max_line bytes counts as whole, too, and take gets only its first
--- max_line + 1 bytes. Returns the result of take, or nil if it never returned one; nil and a problem if the file cannot
--- be read. Memory holds at most a block and a line.
+-- Calls take(line, number, is_whole) for each non-empty line of a file, until take returns a result.
+--   is_whole   whether the line ends with a newline. A line of more than max_line bytes also counts as whole, and may
+--              be cut after max_line + 1 bytes, so that memory holds at most a block and a line
+-- Returns the result of take, or nil; nil and a problem if the file cannot be read.
 local function read_lines(path, max_bytes, max_line, take)
   local file, problem = input.open(path, max_bytes)
   if not file then
@@ -137,8 +138,8 @@ local function read_lines(path, max_bytes, max_line, take)
   return result or unfinished ~= "" and take(unfinished, number + 1, false) or nil
 end
 
--- Calls take(row) for each row that read(line) returns; for damaged lines, read returns nil and a problem. If the last
--- line is damaged and has no newline, adds a text on it to notes. Returns nil, or the first other problem as text.
+-- Calls take(row) for each line of a file. Returns a text on the first damaged line, or nil. A damaged last line
+-- without a newline only adds a text to notes. read(line) returns a row, or nil and a problem.
 local function read_rows(dir, name, notes, take, read)
   local max_line, max_lines = run_shapes.MAX_LINE_BYTES, run_shapes.MAX_LINES
   local function take_row(line, number)
@@ -183,13 +184,13 @@ function M.read_metrics(dir, notes, take)
   end)
 end
 
--- Returns the last complete line of metrics.jsonl or eval.jsonl, decoded; nil if it is not valid. The text is searched
--- backwards, since a pattern that is anchored at the end would be tried at every earlier byte. bytes: the number of
--- bytes to read at the end of the file; nil: TAIL_BYTES, or, if the line is longer, the maximum length of a line.
+-- Returns the last complete line of metrics.jsonl or eval.jsonl, decoded; nil if it is not valid. bytes: the number of
+-- bytes to read at the end of the file; nil: TAIL_BYTES, or more if the line is longer.
 function M.read_last_line(dir, name, bytes)
   local shape = name == "eval.jsonl" and run_shapes.evaluation or run_shapes.metrics
   local text = (input.read_end(dir .. "/" .. name, bytes or TAIL_BYTES) or ""):reverse()
-  -- Indices in the reversed text: line_end, of the newline after the line; line_start, of the newline before it.
+  -- The text is reversed, since find has no backward search. line_end: the newline after the line; line_start: the
+  -- newline before the line.
   local line_end = text:find("\n", 1, true)
   local line_start = line_end and text:find("\n", line_end + 1, true)
   if not bytes and not line_start and #text >= TAIL_BYTES then
@@ -207,7 +208,7 @@ local function list_names(path)
   return lists.filter(write.list_names(path), function(name) return name:sub(1, 1) ~= "." end)
 end
 
--- Returns the paths of entries of the folders in `dirs`, except hidden ones. Adds unreadable folders to problems.
+-- Returns the paths of the entries of some folders, except hidden ones. Adds texts on unreadable folders to problems.
 local function list_below(dirs, problems)
   local list = {}
   for _, dir in ipairs(dirs) do
@@ -228,28 +229,26 @@ function M.find(root)
   return lists.filter(list_below(list_below(list_below({ root }, problems), problems), problems), has_run), problems
 end
 
--- Returns the folder of all runs that contains `dir`. dir: the folder of an id, a digest or a run; for any other folder
--- the result is nil.
+-- Returns the folder of all runs for `dir`, the folder of an id, a digest or a run; nil for any other folder.
 function M.find_root(dir)
-  local level = { dir }
-  for level_count = 3, 1, -1 do
-    if lists.find(level, has_run) then
-      local root = paths.normalise(dir .. ("/.."):rep(level_count))
+  local dirs = { dir }
+  for depth = 3, 1, -1 do -- the depth of `dir` below the root, if a run is found
+    if lists.find(dirs, has_run) then
+      local root = paths.normalise(dir .. ("/.."):rep(depth))
       return root ~= "" and root or "."
     end
-    level = list_below(level, {})
+    dirs = list_below(dirs, {})
   end
 end
 
--- Returns the notes of sweeps on the studies that ran in a folder of runs: a list, sorted by file name, of { study,
--- path, absolute, scale, set } (each of the last three may be nil); and messages on damaged notes. JSON without `study`
--- is ignored.
+-- Returns the notes of sweeps in a folder of runs, sorted by file name; and messages on damaged notes. A note describes
+-- a study that ran in the folder: { study, path, absolute, scale, set }, of which the last three may be nil.
 function M.read_records(root)
   local list, problems = {}, {}
   for _, name in ipairs(list_names(root)) do
     local text = name:find("%.json$") and input.read(root .. "/" .. name, run_shapes.MAX_BYTES.record)
     local value = text and input.decode(text)
-    -- false: the file is no note; nil: a note without a problem
+    -- problem is false for a file that is no note, and nil for a valid note
     local problem = type(value) == "table" and value.study ~= nil and shapes.find_problem(value, run_shapes.record)
     if problem then
       problems[#problems + 1] = M.format_problem(root .. "/" .. name, problem)

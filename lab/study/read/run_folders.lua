@@ -1,12 +1,16 @@
 -- Finds the folder of a run among the folders of its plan. The name of a run that is trained on a file ends with the
 -- first digits of the file's SHA-256: "lr0.001-seed0-data1a2b3c4d".
 --
--- Input: the folder of all runs; the folder of a plan below it ("<id>/<digest>"); the start of a run's name
--- ("lr0.001-seed0", with the seeds that seeds.format writes); and data, { digest } of the training file, {} if the file
--- does not exist, nil for a run without a file. Output: the run's folder, relative to the folder of all runs. It is the
--- folder that the trainer uses; if the training file does not exist, the folder of the newest existing run; and if
--- there is no such run, a folder whose name is the start alone. Second output: the runs with the same start that were
--- trained on other files, a list of { dir, digest }; nil if there are none. Writes nothing.
+-- Input:
+--   root   the folder of all runs
+--   plan   the folder of a plan, relative to root: "<id>/<digest>"
+--   name   the run's name without digits of a file: "lr0.001-seed0" (seeds.format)
+--   data   { digest } of the training file; {} if the file does not exist; nil for a run without a file
+-- Output:
+--   the folder that the trainer uses, relative to root. If the training file does not exist: the folder of the newest
+--     run with this name and digits of any file, or else <plan>/<name>
+--   the runs with this name that were trained on other files: a list of { dir, digest }; nil if there are none
+-- Writes nothing.
 
 local lists = require("base.lists")
 local run_files = require("lab.study.read.run_files")
@@ -14,8 +18,8 @@ local write = require("base.write")
 
 local M = {}
 
--- Returns the existing runs whose names consist of `name` and the digits of any training file, as { name, facts }.
--- names_by_folder: names of entries, from earlier calls.
+-- Returns the existing runs with this name and digits of any file, as { name, facts }. names_by_folder: a cache of the
+-- names of entries.
 local function find_runs(root, plan, name, names_by_folder)
   local folder, pattern = root .. "/" .. plan, "^%-data" .. ("[0-9a-f]"):rep(run_files.DATA_DIGITS) .. "$"
   names_by_folder[folder] = names_by_folder[folder] or write.list_names(folder)
@@ -26,7 +30,7 @@ local function find_runs(root, plan, name, names_by_folder)
   end)
 end
 
--- Returns the name of the run that was started last; nil without a readable run.
+-- Returns the name of the run that started last; nil without a readable run.
 local function find_newest_name(runs)
   local newest
   for _, run in ipairs(runs) do

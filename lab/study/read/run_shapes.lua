@@ -7,8 +7,7 @@
 --   places, by_example fields of such a line
 --   metrics            a line of metrics.jsonl
 --   record             the note of a sweep in the folder of all runs
--- Most objects may have fields that are not listed here, since a later version may have written them. The contents of
--- these fields are not checked.
+-- Most objects may also have other fields, from later versions of Longhand. These fields are not checked.
 
 local alphabets = require("spec.task.alphabets")
 local axes = require("spec.task.axes")
@@ -56,8 +55,8 @@ local LENGTHS = shapes.object({ first = LENGTH, last = LENGTH, step = LENGTH,
     if value.list and value.first or not value.list and not (value.first and value.last) then
       return { field = path, found = "another form", expected = "first and last, or a list" }
     elseif value.first and value.first > value.last then
-      return { field = path .. ".last", found = ("%d"):format(value.last), expected = ("%d, which is first, or more")
-        :format(value.first) }
+      return { field = path .. ".last", found = ("%d"):format(value.last),
+        expected = ("at least %d, the value of first"):format(value.first) }
     end
   end })
 
@@ -93,7 +92,7 @@ local KEEP = shapes.either(WORD, shapes.list(COUNT, MAX_FLAGS, true))
 
 local OPTION = "^[%a_][%w_]*$" -- names of options and of settings
 
--- The shape of a spec's field, or a function that returns it for the field, by the field's type in spec/schema.lua.
+-- Shapes of a spec's fields, by the field's type in spec/schema.lua. Some are functions that make the shape of a field.
 local BY_TYPE = {
   integer = function(field)
     local integer = shapes.integer(field.min, field.max)
@@ -161,8 +160,8 @@ local COUNTS = shapes.list(COUNT, MAX_PLACES)
 local SIDE = shapes.object({ counted = COUNTS, correct = COUNTS, correct_teacher_forced = COUNTS },
   { required = { "counted" } })
 
--- Checks that both sides have the same kinds of answers; that there is a kind of answers and a sequence, unless the
--- lists are empty; and that there is at most one first error for each sequence.
+-- Checks that both sides have the same kinds of answers, and that each sequence has at most one first error. Lists that
+-- are not empty need answers and sequences.
 local function check_totals(value, path)
   local has_answers = false
   for _, key in ipairs({ "correct", "correct_teacher_forced" }) do
@@ -183,8 +182,7 @@ local function check_totals(value, path)
   end
 end
 
--- Checks that all lists have a number for each place, and that a place has at most as many right answers as counted
--- labels.
+-- Checks that all lists have a number for each place, and that no place has more right answers than counted labels.
 local function check_places(value, path)
   path = path == "" and "" or path .. "."
   for _, name in ipairs({ "start", "end" }) do

@@ -6,22 +6,22 @@
 --   state: "evaluated" or one of UNSCORED
 --   notes: messages on unreadable contents
 --   damaged: true if files are invalid
---   in_distribution, between, beyond (sampled tasks, by length), train, test (dataset files), validation: the last
---     evaluation of each set (evaluations.lua). For sampled tasks test is beyond, or else between, and train is
---     in_distribution. If there is no such test, choose_test makes another set the test
+--   in_distribution, between, beyond: for sampled tasks, the last evaluation of each split by length (evaluations.lua)
+--   validation: the last evaluation on the validation stream, or on this set of dataset files
+--   train, test: for dataset files, the last evaluation on these sets. For sampled tasks, train is in_distribution, and
+--     test is beyond or else between. choose_test replaces a missing test
 --   is_within: whether test has only training lengths, or, for a user's own file, no part beyond training
 --   is_trained: true if test consists of the examples of training, because the run has no other set
 --   novel: true if held-out sets exclude examples of training
 --   parts: for dataset files, the parts of test, { in_distribution, beyond, axes } (evaluations.lua)
---   axis: "length", or the first axis of the evaluations: `lengths` of evaluations are numbers on this axis
+--   axis: the first axis of the evaluations, or "length": `lengths` of evaluations are numbers on this axis
 --   decoding: for generative models the decoding of all evaluations of the run, "greedy" or "teacher_forced"
---   best: the best checkpoint (train.checkpoint.best), { step, metric, score }, with the sets of its evaluations after
---     training, as above; score: the score that made it the best, from an evaluation during training
+--   best: the best checkpoint (train.checkpoint.best). It has step, metric and score, from an evaluation during
+--     training, and evaluations after training under the names that the run uses (test, validation, ...)
 --   during: evaluations during training, from evaluations.summarise_training
---   levels: evaluations with noise on embeddings, or with numbers of passes of a model with loops, { noise = {
---     [standard deviation] = { axis, test, ... } }, passes = { [number] = ... } }, with sets as above. The evaluations
---     of the level with the least deviation, and of the level with the number of passes in training, are also the
---     run's own sets
+--   levels: levels.noise[<standard deviation>], for noise on embeddings, and levels.passes[<number of passes>], for a
+--     looped model: evaluations under the names that the run uses. M.get_own_levels returns the levels of the run's
+--     own evaluations
 -- Invariants: writes nothing. A run whose run.json or eval.jsonl is damaged has no evaluations, and `facts` is empty.
 
 local axes = require("spec.task.axes")
@@ -54,8 +54,8 @@ end
 
 M.FRAME = axes.FRAME -- for reports, whose folder requires no module of spec
 
--- Removes the setting of the model (the noise on embeddings, or the number of passes) from the axes of a line. Returns
--- a new line, the name of the setting and its value; if the line has none, only the given line.
+-- Removes the setting of the model, noise or passes, from the axes of a row. Returns a new row, the name of the setting
+-- and its value. Returns only the given row if it has no setting.
 local function split_level(row)
   local setting = row.by and lists.find(axes.SETTINGS, function(name) return row.by[name] ~= nil end)
   if not setting then
@@ -69,15 +69,17 @@ local function split_level(row)
   return plain_row, setting, row.by[setting]
 end
 
--- Returns the levels of the run's own sets, by name: the least noise, and the number of passes in training.
+-- Returns the levels of the run's own evaluations: the least noise, and the number of passes in training.
 function M.get_own_levels(run)
   return { [axes.NOISE] = (lists.get(run.facts, "spec.eval.by.noise.list") or {})[1],
     [axes.PASSES] = lists.get(run.facts, "spec.model.loops.times") }
 end
 
--- Adds a line to `target`, the evaluations of one decoding. A line with a level is added to the evaluations of that
--- level. A line without a level, or with the run's own level, is added to the evaluations of the run itself. If such a
--- line has the step of the best checkpoint, it is added to the evaluations of that checkpoint, too.
+-- Adds a row to `target`, the evaluations of one decoding:
+--   target.during   a row from training
+--   target.levels   a row with a level
+--   target          a row without a level, or with the run's own level
+--   target.best     such a row if its step is the step of the best checkpoint
 local function add_row(run, target, row, own_levels)
   local plain_row, setting, value = split_level(row)
   if row.split == "during" then
@@ -97,9 +99,7 @@ local function add_row(run, target, row, own_levels)
   end
 end
 
--- The keys of the digests of files in the field `data` of run.json:
---   DIGESTS       for each set, a list with the key of its file
---   ALL_DIGESTS   the keys of all sets, for lines that belong to no set
+-- Keys of files' digests in the field `data` of run.json, by set; ALL_DIGESTS is for lines without a set.
 local DIGESTS = { train = { "train_sha256" }, test = { "eval_sha256" }, validation = { "validation_sha256" } }
 local ALL_DIGESTS = { "train_sha256", "eval_sha256", "validation_sha256" }
 
@@ -111,9 +111,8 @@ local function has_own_data(run, row)
   end) ~= nil
 end
 
--- Chooses one decoding of a generative model: greedy (the model reads its own answers) or teacher-forced. Returns the
--- evaluations with the spec's decoding; if they have no line after training, the evaluations with the other decoding.
--- Sets run.decoding. by_decoding: evaluations by decoding; models that are not generative have only the entry "".
+-- Returns the evaluations of one decoding, and sets run.decoding: the spec's decoding if it has evaluations after
+-- training, otherwise the other one. by_decoding: evaluations by decoding, or by "" if the model is not generative.
 local function choose_decoding(run, by_decoding)
   if by_decoding[""] then
     return by_decoding[""]
@@ -127,9 +126,9 @@ local function choose_decoding(run, by_decoding)
   return by_decoding[run.decoding]
 end
 
--- Calls take(row) for the lines of eval.jsonl that belong to the run's own evaluation: lines with the standard seed, on
--- files that run.json names, and with or without trained examples as the spec requests. notes: a list that gets a text
--- on a torn last line. Returns a text on damage or nil.
+-- Calls take(row) for the lines of eval.jsonl that belong to the run's own evaluation. These lines have the standard
+-- seed, files that run.json names, and trained examples only as the spec requests. notes: a list that gets a text on a
+-- torn last line. Returns a text on damage or nil.
 function M.read_rows(run, notes, take)
   local excludes_trained = lists.get(run.facts, "spec.eval.novel") ~= false
   return run_files.read_evaluations(run.dir, notes, function(row)
@@ -147,8 +146,7 @@ local function read_evaluations(run)
     local decoding = row.decoding or ""
     by_decoding[decoding] = by_decoding[decoding] or { axis = run.axis, during = {} }
     run.novel = run.novel or row.novel
-    -- The lists by place and by example are dropped, since memory cannot hold those of all lines; places.lua and
-    -- stopping.lua read the lists again.
+    -- Memory cannot hold the lists by place and by example of all lines. places.lua and stopping.lua read them again.
     row.has_places, row.places, row.by_example = row.places ~= nil or nil, nil, nil
     add_row(run, by_decoding[decoding], row, own_levels)
   end)
@@ -180,8 +178,7 @@ local function count_untrained_lengths(run)
   return lists.count(M.get_lengths(run, "eval"), function(n) return not trained_lengths[n] end)
 end
 
--- Completes collected evaluations and copies them into `holder`: the run, a level or the best checkpoint. For sampled
--- tasks, test and train are set, too.
+-- Completes collected evaluations and copies them into `holder`: the run, a level or the best checkpoint.
 local function complete_evaluations(run, holder, collected)
   evaluations.complete(collected, M.has_sets(run), has_own_file(run))
   collected.test = collected.test or collected.beyond or collected.between
@@ -191,8 +188,9 @@ local function complete_evaluations(run, holder, collected)
   end
 end
 
--- Chooses the test of a run without one: for dataset files validation, or else train; for sampled tasks
--- in_distribution, if only training lengths were requested. Sets is_within, is_trained and parts.
+-- Chooses the test of a run without one, and sets is_within, is_trained and parts.
+--   dataset files   validation, or else train
+--   sampled tasks   in_distribution, if the spec evaluates only training lengths
 local function choose_test(run)
   local has_sets = M.has_sets(run)
   run.test = run.test or has_sets and run.validation or nil
@@ -210,7 +208,8 @@ local function count_lengths(evaluation)
   return evaluation and #evaluation.lengths or 0
 end
 
--- Returns "evaluated" or one of UNSCORED. A run without a successful end is evaluated if all requested lengths are.
+-- Returns "evaluated" or one of UNSCORED. A run that has not ended successfully counts as evaluated if all requested
+-- lengths are evaluated.
 local function find_state(run)
   local exit = run.facts.exit
   if run_files.has_failed(exit) then
@@ -227,8 +226,8 @@ local function make_damaged(dir, damage)
   return { dir = dir, notes = { damage }, during = {}, facts = {}, state = "damaged", damaged = true }
 end
 
--- Reads the run in a folder; nil without run.json. names: from run_files.split_path, the names in the folder's path
--- that run.json must agree with; nil: the folder may have any path.
+-- Reads the run in a folder; nil without run.json. names: the names that run.json must agree with, from
+-- run_files.split_path; nil: no check.
 function M.read(dir, names)
   local facts, damage = run_files.read_facts(dir, names)
   if not facts then
@@ -282,8 +281,8 @@ function M.read_metrics(run)
   return rows
 end
 
--- Returns the seconds of training up to each logged step and up to the last step, { { step, seconds }, ... }, as far as
--- they are recorded. If metrics.jsonl is damaged, the list is empty, and run.notes gets a message.
+-- Returns { { step, seconds of training until then }, ... } for the logged steps that have seconds and for the last
+-- step. The list is empty if metrics.jsonl is damaged.
 function M.read_clock(run)
   local points = lists.map(M.read_metrics(run), function(row) return row.seconds and { row.step, row.seconds } end)
   local facts, last = run.facts, points[#points]
@@ -293,14 +292,14 @@ function M.read_clock(run)
   return points
 end
 
--- Returns the axis of a run's evaluations in words. The words for significant digits include the width of the frame.
+-- Returns the axis of a run's evaluations in words.
 function M.format_axis(run)
   local width = run.axis == "digits" and lists.get(run.facts, "spec.task.options.width")
   return width and ("significant digits, in a frame of %d"):format(width) or run.axis
 end
 
--- Returns the evaluation of a run by its name: a field of the run, or, for dataset files, a part of its test, which is
--- "in_distribution", "beyond", or "beyond" with the names of axes. nil if the run has no such evaluation.
+-- Returns an evaluation of a run, or nil. name: a field of the run, such as "test"; or for dataset files a part of the
+-- test: "in_distribution", "beyond", or "beyond" with axes, such as "beyond digits".
 function M.get_evaluation(run, name)
   local evaluation, parts = run[name], run.parts or {}
   return evaluation or parts[name] or lists.any(parts.axes or {}, function(entry)
@@ -319,8 +318,9 @@ local function format_numbers(axis, lengths)
   return ("%d values of %s %g..%g"):format(#lengths, axis, first, last)
 end
 
--- Returns the grid of an evaluation, that is, the lengths or numbers on an axis over which its score is averaged. In
--- the result { key, text }, key identifies the grid, and text describes it, such as "mean over 9 lengths 60..500".
+-- Returns the grid of an evaluation, the lengths or numbers on an axis over which its score is averaged:
+--   key    equal for equal grids
+--   text   words such as "mean over 9 lengths 60..500"
 local function describe_grid(run, evaluation)
   local text = format_numbers(run.axis, evaluation.lengths)
   if evaluation.is_weighted then
@@ -348,9 +348,9 @@ function M.find_usual_grid(list, set)
   return best[1]
 end
 
--- Returns the evaluations that make up a curve by length: for sampled tasks, the evaluations of the three splits by
--- length that have the step of the named evaluation; for dataset files, and for validation, the named evaluation alone.
--- name: by default test.
+-- Returns the evaluations of a curve by length. name: the name of an evaluation, by default "test".
+--   dataset files, or validation   the named evaluation alone
+--   otherwise                      in_distribution, between and beyond, if their step is the named evaluation's step
 function M.get_curve(run, name)
   local last = M.get_evaluation(run, name or "test")
   if not last or M.has_sets(run) or last == run.validation then
@@ -375,9 +375,10 @@ function M.get_score(run, name, metric)
 end
 
 -- Returns the mean of an evaluation in the unit of the metric (shares in percent): the mean over all existing examples
--- if is_weighted, otherwise the mean over lengths. Lengths without counted labels are skipped. Returns nil without an
--- evaluation, or if a length with counted labels lacks the metric. metric: by default accuracy; requested_lengths:
--- the set of the lengths over which the mean is taken, by default all.
+-- if is_weighted, otherwise the mean over lengths. Returns nil without an evaluation, or if a length lacks the metric.
+-- Lengths without counted labels are skipped.
+--   metric              by default accuracy
+--   requested_lengths   the set of the lengths over which the mean is taken; by default all lengths
 function M.compute_mean(evaluation, metric, requested_lengths)
   metric = metric or "accuracy"
   local list = evaluation and evaluation[metric]
@@ -414,8 +415,7 @@ end
 
 M.EPOCH = "epoch" -- for M.get_score_on, the training batches of the last epoch
 
--- Returns the score on exactly the named set; nil if the run has none. M.EPOCH has the running accuracy of training,
--- for both metrics of accuracy, and no other score.
+-- Returns the score on exactly the named set, or nil. M.EPOCH has only one score, the running accuracy of training.
 function M.get_score_on(run, split, metric)
   if split == M.EPOCH then
     local accuracy = metric:find("^accuracy") and run.state == "evaluated" and run.facts.epoch_accuracy

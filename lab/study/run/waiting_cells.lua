@@ -61,9 +61,9 @@ end
 local function make_words(options, source)
   local file = options.out .. "/" .. source.file
   local words = { options.project.root .. "/longhand", source.verb, options.out .. "/" .. source.run, "--out", file }
-  local folder = stages.VERBS[source.verb].folder
-  if folder then
-    lists.append(words, { "--" .. folder, (file:gsub("[^/]*$", folder)) })
+  local folder_option = stages.VERBS[source.verb].folder_option
+  if folder_option then
+    lists.append(words, { "--" .. folder_option, (file:gsub("[^/]*$", folder_option)) })
   end
   for _, name in ipairs(canonical.sort_keys(source.options)) do
     local value = source.options[name]

@@ -34,7 +34,7 @@ end
 
 -- Returns a text on the study's grid, such as "mean over 9 lengths 60..500, beyond training"; nil without scores.
 function M.name_grid(study)
-  local usual_grid, has_other_grids = study.grid, false
+  local usual_grid, has_other_grids = study.usual_grid, false
   local examples = join_scored(study, function(run, cell)
     has_other_grids = has_other_grids or cell.summary.grid.key ~= usual_grid.key
     return M.name_examples(run, runs.get_evaluation(run, study.scored.split))

@@ -149,10 +149,10 @@ end
 -- examples or at training lengths.
 local function add_score_cautions(parts, summary)
   parts[#parts + 1] = summary.has_other_grid and ("another grid: %s"):format(summary.grid.text) or nil
-  if summary.other_decoding then
+  local other_count = summary.other_decoding_count
+  if other_count then
     parts[#parts + 1] = ("only %s evaluations are scored; %s others"):format(metrics.decodings[summary.decoding]
-      or "one kind of", summary.other_decoding == 1 and "1 run has" or wording.count(summary.other_decoding, "run")
-      .. " have")
+      or "one kind of", other_count == 1 and "1 run has" or wording.count(other_count, "run") .. " have")
   end
   local choice = summary.choice
   if choice.rate_count > 1 and not choice.is_named and (choice.is_scored or choice.is_beyond) then
