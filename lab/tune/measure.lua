@@ -84,9 +84,11 @@ function M.search(request)
   return best
 end
 
--- Makes the folder `dir` for variants of a plan and returns its record for M.build; or nil and a message. level: the
--- name of an instruction-set level. trainers: paths of built trainers, by values as text; count: the
--- number of trainers.
+-- Makes the folder `dir` for variants of a plan. level: the name of an instruction-set level. Returns a record for
+-- M.build, or nil and a message. Fields of the record, in addition to the arguments:
+--   trainers   paths of built trainers, by values as text
+--   count      the number of built trainers
+--   job        the job of build.lua
 function M.open(project, spec, level, dir)
   local is_made, message = lfs.mkdir(dir)
   return is_made and { project = project, spec = spec, dir = dir, trainers = {}, count = 0, level = level,
@@ -95,8 +97,9 @@ end
 
 local INTERRUPTED = { [75] = true, [130] = true, [143] = true } -- exit codes: a stopped trainer, SIGINT, SIGTERM
 
--- Ends the search if a command failed. command: the text of the message before the exit code, which is the command's
--- log, if it has one, and then its name. returned_codes: the set of exit codes that tune returns unchanged, or nil.
+-- Ends the search if a command failed.
+--   command          the beginning of the message: the command's log, if there is one, and the command's name
+--   returned_codes   the set of exit codes that tune returns unchanged, or nil
 local function check(code, command, returned_codes)
   if INTERRUPTED[code] then
     error("interrupted!", 0)
@@ -159,13 +162,13 @@ end
 function M.compare(from, to, modes, options, end_time)
   local ratios = {}
   while #ratios < MAX_ROUNDS and (os.time() < end_time or #ratios > 0 and #ratios < MIN_ROUNDS) do
-    local first, second = from, to
-    if #ratios % 2 == 1 then
-      first, second = to, from
+    local from_rates, to_rates
+    if #ratios % 2 == 0 then
+      from_rates, to_rates = measure_rates(from, modes, options), measure_rates(to, modes, options)
+    else
+      to_rates, from_rates = measure_rates(to, modes, options), measure_rates(from, modes, options)
     end
-    local first_rates, second_rates = measure_rates(first, modes, options), measure_rates(second, modes, options)
-    ratios[#ratios + 1] = #ratios % 2 == 1 and compare_rates(second_rates, first_rates)
-      or compare_rates(first_rates, second_rates)
+    ratios[#ratios + 1] = compare_rates(from_rates, to_rates)
     if #ratios >= MIN_ROUNDS and statistics.quantile(ratios, 0.5) < CLEARLY_SLOWER then
       break
     end

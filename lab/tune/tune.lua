@@ -86,7 +86,7 @@ end
 local function store_values(job, values, gain)
   local earlier = job.earlier
   if earlier and tuning.format(earlier.values) == tuning.format(values) then
-    job.say(("the same was found on %s; that entry is kept"):format(earlier.date))
+    job.say(("the same choices were found on %s; that entry is kept"):format(earlier.date))
     job.path = earlier.path
     return
   end
@@ -105,7 +105,7 @@ local function measure_floor(job)
   local result = measure.compare(trainer, trainer, MODES, job.options, os.time() + (job.end_time - os.time()) // 10)
   job.floor = math.max(MIN_GAIN, result and math.abs(result.gain - 1) or 0)
   if result then
-    job.say(("%-36s %s"):format("the model's choices against themselves", format_result(result)))
+    job.say(("%-39s %s"):format("the model's choices against themselves", format_result(result)))
   end
 end
 
@@ -122,7 +122,7 @@ local function search_choices(job)
       if os.time() >= search_end then
         return nil
       end
-      -- Compiling comes first, before a candidate's share of the time begins: it could use up the share.
+      -- The time of compiling is not part of a candidate's share of the time.
       local from, to = measure.build(job.work, best), measure.build(job.work, candidate)
       local now = os.time()
       return now < search_end and measure.compare(from, to, modes, job.options,
@@ -147,15 +147,16 @@ local function confirm(job, best)
   local from, to = measure.build(job.work, job.model), measure.build(job.work, best)
   local gain, total_gain = {}, 1
   for i, mode in ipairs(MODES) do
-    local now = os.time() -- each mode gets a fifth of the time that is left before the loop; proposals get the rest
+    local now = os.time()
+    -- Each mode gets a fifth of the time at the beginning of the loop: 1/5, then 1/4 of the rest.
     local result = measure.compare(from, to, { mode }, job.options, now + (job.end_time - now) // (6 - i))
     gain[mode], total_gain = result and result.gain, total_gain * (result and result.gain or 1)
     local outcome = result and format_result(result) or "no time"
-    job.say(("%-36s %s"):format(("%s, found against the model's"):format(mode), outcome))
+    job.say(("%-39s %s"):format(("%s, best choices against the model's"):format(mode), outcome))
   end
   job.best_values = nil
   if total_gain < 1 then
-    report_unchanged(job, "slower than the model's choices in the end")
+    report_unchanged(job, "the best choices were slower than the model's choices in a second measurement")
     return job.model
   end
   store_values(job, best, gain)

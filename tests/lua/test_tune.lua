@@ -146,14 +146,15 @@ function TestTune.test_choices_that_are_slower_at_the_end_are_not_written()
       return modes[1] == "eval" and differ and 0.5 or prefer_no_prefetch(from, to)
     end, 1)
     lu.assertNil(read_choices())
-    lu.assertStrContains(printed, "slower than the model's choices in the end; nothing is written")
+    lu.assertStrContains(printed, "slower than the model's choices in a second measurement; nothing is written")
   end)
 end
 
 function TestTune.test_stored_choices_stay_if_the_search_finds_none_or_the_same()
   for _, case in ipairs({
     { { product_tile = "4x3" }, find_no_gain, "the best that were tried; the result of 2026-01-02 is kept" },
-    { { gradient_prefetch = "no" }, prefer_no_prefetch, "the same was found on 2026-01-02; that entry is kept" },
+    { { gradient_prefetch = "no" }, prefer_no_prefetch,
+      "the same choices were found on 2026-01-02; that entry is kept" },
   }) do
     with_empty_cache(function()
       local path = store_choices("2026-01-02", case[1])

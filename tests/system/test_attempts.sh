@@ -113,7 +113,7 @@ are_continued_by_a_sweep() {
 # Runs start again if no attempt fits.
 are_replaced_by_a_sweep() {
     submit anew && SIMULATED_LEVEL=x86-64-v4 stop_after 3 && rm "$SIMULATED"/queue/* &&
-        ends_with 0 'left 1 run that this trainer cannot continue: another level' simulate sweep anew && are_complete &&
+        ends_with 0 'left 1 run that this trainer cannot continue: their level' simulate sweep anew && are_complete &&
         [ "$(read_level $first)" = x86-64-v3 ]
 }
 

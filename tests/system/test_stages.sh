@@ -82,7 +82,7 @@ train_a_student_alone() {
     rm -r "$work"/runs/taught/calibrate_* &&
         ends_with 0 'stages: 2 of 2 runs of 1 of 4 cells done' sweep --only bias=taught &&
         grep -q 'taught: calibrate of teacher/' "$work/.out" &&
-        ends_with 75 'made from runs of cells that are not selected' ./longhand sweep "$work/stages.lua:taught" \
+        ends_with 75 'need runs of cells that are not selected' ./longhand sweep "$work/stages.lua:taught" \
             --out "$work/none"
 }
 

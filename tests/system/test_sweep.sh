@@ -166,7 +166,7 @@ ends_after_its_hours() {
     else
         sweep_by_flags budget 0:255 "$@" >"$work/tty" 2>&1
     fi
-    [ $? -eq 75 ] && grep -q 'hours are over, and no further run was started' "$work/tty" &&
+    [ $? -eq 75 ] && grep -q 'the time is over, and no further run was started' "$work/tty" &&
         [ ! -e "$work/budget/flags_none" ] && ! grep -q '256 of 256 runs' "$work/tty" ||
         { cat -v "$work/tty" && return 1; }
 }

@@ -4,11 +4,11 @@
 -- Output: run.state, one of the states of ledger.lua, and run.progress = { step, accuracy, rate (steps per second),
 -- work, evaluated (the number of evaluated lengths, nil before the first) }. Writes nothing.
 --
--- The rate is measured by this machine's clock since the first reading. Until a reading finds more steps than the
--- first, the rate is the one that the trainer logged. The logged rate does not count the time in which other runs of
--- the trainer's process train on the same thread. A file is read again if its size, time or inode has changed. A run
--- that has not ended is "running" in two cases: a process on this machine holds its lock, or readings have found
--- changes of its files recently. The first reading uses the times of the files, with a margin for clocks that differ.
+-- The rate is measured by this machine's clock. Before readings differ in their steps, it is the rate that the trainer
+-- logged. The logged rate is too high if several runs of a process share a thread. A file is read again if its size,
+-- time or inode has changed. A run that has not ended is "running" in two cases:
+--   a process on this machine holds the run's lock
+--   the files of the run have changed recently
 
 local input = require("base.input")
 local ledger = require("lab.study.run.ledger")
@@ -18,12 +18,11 @@ local run_files = require("lab.study.read.run_files")
 local M = {}
 
 local END_BYTES = 512 -- bytes at the end of run.json that record the end of a run
--- A run whose files have not changed for this many seconds counts as not running; the first reading of its files uses
--- FIRST_QUIET_SECONDS.
-local QUIET_SECONDS, FIRST_QUIET_SECONDS = 120, 900
+local QUIET_SECONDS = 120 -- files that changed within this time have changed recently
+local FIRST_QUIET_SECONDS = 900 -- the same for the first reading, which uses times of files: their clock may differ
 local LAG_LINES = 3 -- a slow line of metrics.jsonl may take this many times the usual time of a line
 
--- Records a file's state in `files`. Returns whether the file has changed since the last call, and its time.
+-- Records a file's state in `files`. Returns whether the file has changed since the last call, and the file's time.
 local function note_change(files, path, name)
   local attributes, previous = lfs.attributes(path .. "/" .. name), files[name]
   local is_file = attributes and attributes.mode == "file"
@@ -41,20 +40,22 @@ local function find_state(cell, run, files, dir, locks, now)
   elseif files.exit then
     return run_files.has_failed(files.exit) and "failed" or "stopped"
   end
-  local steps_per_line = run.progress.rate and run.progress.rate > 0 and cell.goal.log_every
-  local patience = math.max(QUIET_SECONDS, steps_per_line and LAG_LINES * steps_per_line / run.progress.rate or 0)
+  local rate, steps_per_line = run.progress.rate or 0, cell.goal.log_every
+  local patience = QUIET_SECONDS
+  if rate > 0 and steps_per_line then
+    patience = math.max(patience, LAG_LINES * steps_per_line / rate)
+  end
   local is_locked = locks[lfs.attributes(dir .. "/lock", "ino") or false]
   return (is_locked or now - files.active_at <= patience) and "running" or "stopped"
 end
 
--- Sets the rate of run.progress from the steps since the first reading. Once a length is evaluated after training, a
--- measured rate stays: the time of this evaluation is not counted.
+-- Sets progress.rate. The evaluation after training does not change a measured rate.
 local function measure_rate(progress, files, now)
-  local first = files.first
-  if not first or progress.step < first.step then
-    files.first = { step = progress.step, time = now }
-  elseif progress.step > first.step and now > first.time then
-    files.rate = progress.evaluated and files.rate or (progress.step - first.step) / (now - first.time)
+  local start = files.rate_start
+  if not start or progress.step < start.step then
+    files.rate_start = { step = progress.step, time = now }
+  elseif progress.step > start.step and now > start.time then
+    files.rate = progress.evaluated and files.rate or (progress.step - start.step) / (now - start.time)
   end
   progress.rate = files.rate or progress.rate
 end
@@ -64,7 +65,8 @@ end
 --   dir           the folder
 --   exit          the exit code in run.json; nil before the run ends
 --   active_at     the time of the last change of a file
---   first         { step, time } of the first reading with steps
+--   rate_start    { step, time } of the reading from which the rate is measured
+--   rate          the measured rate; nil before the first measurement
 --   is_unread     true until the files are read for the first time
 --   final_state   the state of a run that has ended
 function M.read(cell, run, dir, locks, now)
@@ -91,7 +93,7 @@ function M.read(cell, run, dir, locks, now)
   end
   run.state = find_state(cell, run, files, dir, locks, now)
   if run.state ~= "running" then
-    files.first, files.rate = nil, nil -- a later attempt has a rate of its own
+    files.rate_start, files.rate = nil, nil -- a later attempt has a rate of its own
   end
   if files["run.json"] then
     ledger.learn_steps(cell, dir)

@@ -1,9 +1,10 @@
 -- Measured speeds of trainers on this machine, recorded in the folder `speeds` of LONGHAND_CACHE or of the user's
 -- cache, so that a later estimate needs no built trainer.
 --
--- Input: key, a text that is equal for trainers that share a measurement; conditions of the measurement, plain data.
--- M.read returns the recorded rates, which are results of `measure` in estimate.lua; nil without a valid record of this
--- machine. M.write does nothing if the record cannot be written.
+--   key          a text; trainers with equal keys share a measurement
+--   conditions   the conditions of the measurement, plain data
+--   rates        a result of `measure` in estimate.lua
+-- M.read returns the recorded rates; nil without a valid record of this machine. M.write ignores errors.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -19,10 +20,11 @@ local M = {}
 local MAX_BYTES = 1 << 14 -- bytes of a record
 
 local NUMBER = shapes.number({ above = 0, max = 1e30 })
-local LINE = shapes.object({ step = shapes.number({ min = 0, max = 1e30 }), operation = NUMBER },
+-- the seconds of a step as a linear function of the step's operations (fit_line in estimate.lua)
+local STEP_TIME = shapes.object({ step = shapes.number({ min = 0, max = 1e30 }), operation = NUMBER },
   { required = { "step", "operation" } })
 local SHAPE = shapes.object({ id = shapes.text(64), side_by_side = NUMBER, train = NUMBER, eval = NUMBER,
-  steps = NUMBER, length = NUMBER, lines = shapes.object({ train = LINE, eval = LINE },
+  steps = NUMBER, length = NUMBER, lines = shapes.object({ train = STEP_TIME, eval = STEP_TIME },
     { required = { "train", "eval" } }) },
   { required = { "id", "side_by_side", "train", "eval", "steps", "length", "lines" } })
 

@@ -9,7 +9,7 @@
 --   hours    the hours after which no further run starts, or nil
 --   out      the folder of all runs
 --   device, target, arch, jit, cuda_root   for trainers
---   hooks    nil, or functions for unfinished runs in other folders (slurm.lua), { take_on, tidy }
+--   hooks    nil, or functions for unfinished runs of Slurm's tasks: { take_on, tidy } (slurm.lua)
 
 local build = require("render.builds.build")
 local defaults = require("plan.deriving.defaults")
@@ -44,9 +44,8 @@ local function list_cells_to_do(study, tried_cells)
   return lists.filter(study.cells, function(cell) return #cell.missing > 0 and not tried_cells[cell.id] end)
 end
 
--- Returns the number of concurrent cells, and the threads of each. Runs of a cell train side by side, one thread each;
--- if there are fewer runs than processors, several cells train at a time. On a GPU, one cell trains at a time by
--- default.
+-- Returns the number of concurrent cells, and the threads of each. Runs of a cell train side by side, one thread each.
+-- If a cell has fewer runs than there are processors, several cells train at a time. The default for a GPU is one cell.
 local function share_processors(options, cells)
   local processors = build.count_processors()
   local max_runs = math.max(1, lists.max(cells, function(cell) return #cell.missing end))
@@ -59,7 +58,7 @@ local function share_processors(options, cells)
   return math.max(1, processors // threads), threads
 end
 
--- Returns the words of a command of an item's trainer (trainers.lua), with the item's defaults in the environment.
+-- Returns the words of a command that calls an item's trainer (trainers.lua) with the item's defaults.
 local function make_words(item, ...)
   return { "env", defaults.make_environment(item.job.defaults), item.dir .. "/trainer", ... }
 end
@@ -75,21 +74,21 @@ local function has_run(subset, run)
     end)
 end
 
--- Splits a cell's missing runs into subsets of at most `max_runs` runs, one for each process: { learning_rates, seeds,
--- part_seeds, runs }. grid.make_flags describes the first three fields.
+-- Splits a cell's missing runs into subsets of at most `max_runs` runs. A process trains the runs of a subset:
+--   learning_rates, seeds, part_seeds   values of flags (grid.make_flags)
+--   runs                                the missing runs with these values
 local function split_cell(cell, max_runs)
   local subsets = { { part_seeds = {} } }
-  -- Splits every subset into smaller subsets, each with at most `max_runs` of the values of one flag. add(subset, list)
-  -- returns the fields in which the smaller subset with this list of values differs. For the next flag, max_runs is
-  -- divided by the largest number of values in a list.
-  local function split(values, add)
+  -- Splits every subset by the values of one flag: a smaller subset has at most `max_runs` of these values.
+  -- make_fields(subset, list): returns the fields for the values in `list`.
+  local function split(values, make_fields)
     local size = math.min(max_runs, #values)
-    max_runs = max_runs // size
+    max_runs = max_runs // size -- the limit for the next flag
     subsets = lists.collect(subsets, function(subset)
       local smaller_subsets = {}
       for i = 1, #values, size do
         local list = table.move(values, i, math.min(i + size - 1, #values), 1, {})
-        smaller_subsets[#smaller_subsets + 1] = lists.merge(subset, add(subset, list))
+        smaller_subsets[#smaller_subsets + 1] = lists.merge(subset, make_fields(subset, list))
       end
       return smaller_subsets
     end)
@@ -110,7 +109,7 @@ local function split_cell(cell, max_runs)
   end)
 end
 
--- Makes a job for a subset of a cell's runs; nil and a message after an error:
+-- Returns a job for a subset of a cell's runs, or nil and a message. Fields of a job:
 --   cell, runs   the cell, and the runs of the subset
 --   log          the path of the log
 --   log_from     the size of the log before the job, in bytes
@@ -141,12 +140,12 @@ end
 
 -- One round of training:
 --   options, study, display   of the sweep
---   jobs      a list of jobs (make_job)
---   failed_count   the number of failed runs
---   ended_count    the number of ended jobs
---   code      the exit code
---   estimate_seconds_left   a function of the sums over runs (progress_text.lua)
---   is_over   whether the hours of the sweep are over
+--   jobs                      a list of jobs (make_job)
+--   failed_count              the number of failed runs
+--   ended_count               the number of ended jobs
+--   code                      the exit code
+--   estimate_seconds_left     a function, from progress_text.make_time_estimator
+--   is_over                   whether the hours of the sweep are over
 local Round = {}
 Round.__index = Round
 
@@ -183,8 +182,8 @@ local function describe_failure(job, failed_count, status)
     reason and "; from " .. job.log .. ":\n" or "; there is no reason in " .. job.log, reason or "")
 end
 
--- Reports the end of job i with this exit code. After an error of the machine, tells `runner`, the object of jobs.lua,
--- to start no further job.
+-- Reports the end of job i. status: the job's exit code; runner: the object of jobs.lua. After an error of the machine,
+-- no further job starts.
 function Round:finish(i, status, runner)
   local job, locks, undone_count = self.jobs[i], ledger.read_locks(), 0
   local cell = job.cell
@@ -223,8 +222,8 @@ end
 
 -- Makes the jobs of cells with a trainer. Returns true, or nil after an error, which is printed.
 function Round:prepare(items, threads)
-  -- With --hours on a CPU, a process gets at most one run for each thread, so that its runs begin at once; a cell's
-  -- further runs begin in later processes, before the deadline.
+  -- With --hours on a CPU, a process gets at most one run for each thread, so that its runs begin at once. Further runs
+  -- begin in later processes, unless the hours are over.
   local max_runs = self.options.deadline and self.options.device == "cpu" and threads or math.maxinteger
   for _, item in ipairs(items) do
     local is_ready, message = true, nil
@@ -270,20 +269,23 @@ function Round:train(items, max_concurrent, threads)
   return outcome
 end
 
--- Prints the result of a sweep and returns its exit code. outcome: the last result of train_round or
--- waiting_cells.make_specs; code: the worst exit code; failed_count: the number of failed runs; start_time: the time at
--- which the sweep began.
+-- Prints the result of a sweep and returns the sweep's exit code.
+--   outcome        the last outcome of train_round or waiting_cells.make_specs
+--   code           the worst exit code
+--   failed_count   the number of failed runs
+--   start_time     the time at which the sweep began
 local function conclude(options, study, outcome, code, failed_count, start_time)
   ledger.survey(study, options.out)
   if options.hooks then
     options.hooks.tidy(study)
   end
   local counts = overview.count_states(study)
+  -- unfinished runs of cells with a missing data file
   local without_files_count = overview.count_states({ cells = lists.filter(study.cells, function(cell)
     return cell.spec and cell.missing_files[1]
   end) }).left
+  -- runs that are left out, since a link is in their path
   local linked_count = lists.count(overview.list_runs(study), function(run) return run.link end)
-  -- runs of cells whose data files are missing; runs that are left out because a link is in their path
   local other_counts = { { counts["trained further"], "trained further" }, { failed_count, "failed" },
     { without_files_count, "without their files" }, { linked_count, "behind links" },
     { counts.running, "with other processes" }, { counts.waiting, "waiting" } }
@@ -296,14 +298,14 @@ local function conclude(options, study, outcome, code, failed_count, start_time)
   elseif code == ENVIRONMENT then
     return ENVIRONMENT
   elseif outcome == "drained" or is_past_deadline(options) and counts.waiting > 0 then
-    say(("the %s %s are over, and no further run was started; the same command continues"):format(
-      grid.format_shortest(options.hours), options.hours == 1 and "hour" or "hours"))
+    say(("--hours %s: the time is over, and no further run was started; the same command continues"):format(
+      grid.format_shortest(options.hours)))
     return AGAIN
   elseif outcome == "stopped" or code == AGAIN then
     say("stopped; running trainings have written checkpoints; the same command continues the runs")
     return AGAIN
   elseif code == DONE and counts.waiting > 0 and #study.cells < #study.ids then
-    say("not all is done: waiting cells are made from runs of cells that are not selected")
+    say("not all is done: waiting cells need runs of cells that are not selected")
     return AGAIN
   elseif code == DONE and without_files_count + linked_count > 0 then
     return INPUT
@@ -395,8 +397,8 @@ local function dry_run(options, study)
     say("no trainer could be measured")
     return code ~= DONE and code or INPUT
   end
-  local stale_count = lists.count(items, function(item) return not item.is_compiled and not item.is_fresh end)
-  io.stdout:write(("%s to build\n%s\n"):format(wording.count(stale_count, "trainer"), table.concat(lines, "\n")))
+  local build_count = lists.count(items, function(item) return not item.is_compiled and not item.is_fresh end)
+  io.stdout:write(("%s to build\n%s\n"):format(wording.count(build_count, "trainer"), table.concat(lines, "\n")))
   for _, note in ipairs(notes) do
     say(note)
   end

@@ -8,8 +8,8 @@
 --   is_fresh      whether the trainer is up to date
 --   is_compiled   whether the trainer is up to date, except perhaps for the defaults of flags
 --   code          the exit code of a build
--- A trainer with the defaults of another study is compiled but not fresh, and gets the defaults of its cell. The first
--- trainer to compile is built alone, because all share the runtime's objects.
+-- A trainer with the defaults of another study is compiled but not fresh. M.build replaces only its defaults. The first
+-- trainer to compile is built alone, because all trainers share the runtime's objects.
 
 local build = require("render.builds.build")
 local claim = require("base.claim")
@@ -110,7 +110,8 @@ local function renew_defaults(project, items)
     local code, text = build.update_defaults(project, item.job, item.dir, item.linking)
     item.is_fresh, item.code = code == 0, code
     print_text(text)
-    return not code
+    local must_compile = not code
+    return must_compile
   end)
   local renewed_count = lists.count(outdated_items, function(item) return item.is_fresh end)
   if renewed_count > 0 then
@@ -146,12 +147,12 @@ function M.build_all(project, cells, request, failure)
   return items
 end
 
--- Copies an item's trainer to a path, with the item's defaults. A concurrent build in the same folder may change the
--- trainer's code or linking: it is then built and copied again. Returns true, or nil and a message.
+-- Copies an item's trainer to a path, with the item's defaults. If a concurrent build changes the trainer's code or
+-- linking, builds and copies the trainer again. Returns true, or nil and a message.
 function M.copy(project, item, path)
   for _ = 1, MAX_BUILDS do
+    -- is_written: false after an error; nil if the trainer has no space for these defaults and must be built again
     local is_written, message = trainer_defaults.write(item.dir .. "/trainer", path, item.job.defaults)
-    -- is_written: nil if the trainer has no fitting space for defaults; then it is built again, too
     if is_written == false then
       return nil, message
     elseif is_written and build.is_compiled(item.dir, item.job, item.linking) then
@@ -160,10 +161,10 @@ function M.copy(project, item, path)
     item.is_fresh = false
     M.build(project, { item })
   end
-  return nil, item.dir .. ": other builds write this trainer, too; run the same command after they have ended"
+  return nil, item.dir .. ": other builds also write this trainer; run the same command after they have ended"
 end
 
--- Builds the first trainer for measurements, unless one is fresh. Returns true, also without items; or nil and an exit
+-- Builds the first item's trainer, unless a trainer is fresh. Returns true, also without items; or nil and an exit
 -- code.
 function M.ensure_one(project, items)
   if #items == 0 or lists.find(items, function(item) return item.is_fresh end) then

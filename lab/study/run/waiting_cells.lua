@@ -1,10 +1,12 @@
--- Makes the specs of waiting cells from the runs on which the cells depend, by commands of ./longhand such as calibrate
--- (stages.lua). cell.source describes where a cell's spec comes from: its source run (source.run), and the name of the
--- command (source.verb).
+-- Makes the specs of waiting cells. A command of ./longhand, such as calibrate, makes a cell's spec from the run of
+-- another cell, the source run (stages.lua). Fields of cell.source, with paths below the folder of all runs:
+--   run, cell       the folder of the source run, and its cell
+--   verb, options   the verb of the command, and options of the verb
+--   file            the spec that the command makes
 --
--- Input: a study from grid.expand and ledger.survey, the folder of all runs. Output: for each cell whose source run is
--- done, the file that the source's command makes from it, next to the command's other files and a log of its output. A
--- cell whose command failed stays waiting, and its command is not tried again within a sweep.
+-- Input: a study from grid.expand and ledger.survey, the folder of all runs. Output: the spec of each waiting cell
+-- whose source run is done; next to the spec, other files of the command and a log. A sweep does not repeat a failed
+-- command.
 
 local build = require("render.builds.build")
 local canonical = require("base.canonical")
@@ -33,9 +35,8 @@ local function is_file(path)
   return lfs.attributes(path, "mode") == "file"
 end
 
--- Returns the waiting cells whose source run is done, one for each spec file that does not exist yet; and the number of
--- spec files of waiting cells that exist by now. The source run's cell may be outside the selected cells. failed_files:
--- the set of files to leave out.
+-- Finds the specs of waiting cells whose source run is done. Returns a cell for each spec that does not exist yet, and
+-- the number of specs that exist by now. The source run's cell need not be selected. failed_files: specs to leave out.
 local function find_ready_cells(options, study, failed_files)
   local list, locks, listed_files, existing_count = {}, ledger.read_locks(), {}, 0
   for _, cell in ipairs(study.cells) do
@@ -62,7 +63,7 @@ local function make_words(options, source)
   local file = options.out .. "/" .. source.file
   local words = { options.project.root .. "/longhand", source.verb, options.out .. "/" .. source.run, "--out", file }
   local folder_option = stages.VERBS[source.verb].folder_option
-  if folder_option then
+  if folder_option then -- the folder is next to the spec and has the option's name
     lists.append(words, { "--" .. folder_option, (file:gsub("[^/]*$", folder_option)) })
   end
   for _, name in ipairs(canonical.sort_keys(source.options)) do
@@ -81,8 +82,8 @@ local function read_tail(path)
   return table.concat(lines, "\n", math.max(1, #lines - LOG_LINES + 1))
 end
 
--- Makes the files of the ready cells. failed_files: the set of files whose command failed in this sweep, to which this
--- function adds. Returns the result of jobs.run, an exit code, and whether any cell has stopped waiting.
+-- Makes the specs of the ready cells. Adds specs whose command failed to the set failed_files. Returns the result of
+-- jobs.run, an exit code, and whether there are new specs.
 function M.make_specs(options, study, failed_files)
   local cells, made_count = find_ready_cells(options, study, failed_files)
   local lines, logs, code = {}, {}, DONE
@@ -112,8 +113,8 @@ function M.make_specs(options, study, failed_files)
   return outcome, code, made_count > 0 and outcome == "done"
 end
 
--- Makes all specs that can be made now. Returns the surveyed study and the worst exit code, AGAIN if the user stopped
--- the jobs; or nil and a message.
+-- Makes all specs that can be made now. Returns the surveyed study and the worst exit code (AGAIN if the user stopped
+-- the jobs), or nil and a message.
 function M.expand(options)
   local failed_files, worst_code = {}, DONE
   local study, message, outcome, code, has_new_specs

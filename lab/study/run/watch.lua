@@ -1,11 +1,10 @@
 -- Watches a study that other processes sweep: reads the files of its runs repeatedly, and shows their states.
 --
 -- Input: the options of the verb sweep, among them `seconds` (between two readings) and `once` (a single reading);
--- hooks, two functions for runs outside their own folders, which return nil if they find nothing:
+-- hooks, two functions for the attempts of Slurm's tasks (slurm/attempts.lua), which return nil if they find nothing:
 --   find_attempt(out, run)      returns the attempt with the most progress, { dir }
 --   find_error(out, run, dir)   returns the reason for a failure, from the log
--- Output: an exit code; the view on stdout. Only files are read, since processes and clocks of other machines are
--- unknown. A finished run is not read again.
+-- Output: an exit code; the view on stdout. A finished run is not read again.
 
 local failures = require("lab.study.run.failures")
 local run_progress = require("lab.study.run.run_progress")
@@ -24,8 +23,8 @@ local DONE, INPUT = 0, 1
 local SECONDS = 5 -- between two readings
 local FIRST_SIGNAL_CODE = 128 -- exit codes from this one on stand for a signal
 
--- Sets options.scale and options.set to the values of the last sweep of this study, which the sweep has noted in the
--- folder of runs. Options that the user gave are kept, and a study from flags (flag_study) needs none of the two.
+-- If the user gave neither --scale nor --set, takes both from the study's last sweep, as noted in the folder of runs. A
+-- study from flags (flag_study) needs neither.
 local function adopt_sweep_settings(options)
   if options.scale or #options.set > 0 or options.flag_study then
     return
@@ -62,7 +61,7 @@ local function has_new_spec(options, study)
   end) ~= nil
 end
 
--- Reads the progress of the runs of a cell that are not done, from their own folders or from attempts.
+-- Reads the progress of a cell's unfinished runs, from their own folders or from attempts.
 local function read_cell(options, cell, hooks, locks, now)
   local has_attempts = exists(("%s/%s/.attempts"):format(options.out, cell.runs[1].dir:match("^(.*)/")))
   for _, run in ipairs(cell.runs) do
@@ -97,8 +96,9 @@ local function list_failed(options, study, hooks)
   end)
 end
 
--- Shows the states; returns whether all runs are done. printed: for a display that is not redrawn, the set of failures
--- that were printed, and in the field `last` the last line of totals.
+-- Shows the states; returns whether all runs are done. printed: the texts that a display without redrawing has printed:
+--   [text]   true for the text of a failure
+--   last     the last line of totals
 local function show(options, study, display, estimate_seconds_left, failed, printed)
   local lines, columns = display:get_size()
   local shown, total = progress_text.format(study, { title = overview.name_study(study), failures = failed,

@@ -10,9 +10,9 @@ local shell = require("base.shell")
 local escape = require("base.escape")
 local wording = require("base.wording")
 
-local M = { NEXT = "-next" } -- the suffix of the job that follows an array, after the array's name
+local M = { NEXT = "-next" } -- the job that follows an array has the array's name with this suffix
 
-local SIGNAL_SECONDS = 120 -- seconds between the signal and the end of a task; the controller checks every 30 s
+local SIGNAL_SECONDS = 120 -- from the signal to the end of a task; Slurm's controller checks times every 30 s
 
 -- Returns the #SBATCH lines. job: see M.make_script; without task_count, the job is not an array and trains nothing.
 local function list_options(site, job)
@@ -42,7 +42,7 @@ local function list_options(site, job)
   return lines
 end
 
--- Returns the lines that put temporary files and caches into the folder `scratch`; none for nil.
+-- Returns the lines that put temporary files and caches into the folder `scratch`, if it is not nil.
 local function list_scratch_lines(scratch)
   return scratch and {
     ('export TMPDIR="%s"'):format(scratch),
@@ -83,8 +83,8 @@ function M.make_script(site, job, body)
   return table.concat(lines, "\n") .. "\n" .. body
 end
 
--- Returns the script of the job that follows an array: it submits the cells that depend on the array's runs. job:
--- { name, folder, directory, time }; words: the command that submits them.
+-- Returns the script of the job that follows an array and submits the cells that depend on the array's runs. words: the
+-- command for this. job: { name, folder, directory, time } of the array.
 function M.make_next_script(site, job, words)
   local next_job = { name = job.name .. M.NEXT, folder = job.folder, directory = job.directory, time = job.time }
   local lines = lists.append({ choose_interpreter(site) }, list_options(site, next_job))
@@ -103,10 +103,10 @@ local function format_group(task, group, site, lanes)
   return shell.join(lists.append(lists.append(words, grid.make_flags(group, device)), group.flags))
 end
 
--- Returns the text of runs.txt. lanes: the number of lanes, the processes that a task runs side by side; they
--- share its processors. A group has, in addition to the fields of packing.lua:
+-- Returns the text of runs.txt. lanes: the number of processes that share a task's processors, side by side. A group
+-- has, in addition to the fields of packing.lua:
 --   defaults   the digest of the trainer's defaults
---   item       item.copy is the trainer's name in the folder of trainers
+--   item       with item.copy, the trainer's name in the folder of trainers
 --   flags      further flags of the trainer
 function M.make_list(site, tasks, lanes)
   local lines = {}
@@ -116,7 +116,7 @@ function M.make_list(site, tasks, lanes)
   return table.concat(lines, "\n") .. "\n"
 end
 
--- Parses runs.txt: { [folder of a run] = index of its task }.
+-- Parses runs.txt. Returns { [folder of a run] = index of the run's task }.
 function M.parse_list(text)
   local tasks = {}
   for task, id, digest, name_text in text:gmatch("(%d+)%.?%d* %l+ (%S+) (%x+) %x+ %S+ ([^\n]*)\n") do

@@ -19,12 +19,12 @@ local M = {}
 
 -- Divides a cell's missing runs into sets:
 --   runs         the runs of the set
---   part_seeds   { [part] = { first, last } }: for each part of the random numbers with separate seeds, their range
---   per_seed     the number of runs with the same seed and learning rate; these runs have all combinations of the
---                separate seeds in part_seeds
--- There is a single set if two conditions are met: per_seed is at most `replicas`, so that one process can train these
--- runs; and for each seed and learning rate, all runs are missing or none. Otherwise there is a set for each
--- combination of separate seeds.
+--   part_seeds   { [part] = { first, last } }, the seeds of each part that has seeds of its own (seeds.lua)
+--   per_seed     the number of runs with the same seed and learning rate, one for each combination of part seeds
+-- There is a single set if two conditions are met:
+--   one process can train all runs with the same seed and learning rate: per_seed is at most `replicas`
+--   for each seed and learning rate, all runs are missing or none
+-- If not, each combination of part seeds has its own set.
 local function divide(cell, missing_runs, replicas)
   local seeds_by_part, per_seed = lists.get(cell, "seeds.part_seeds") or {}, 1
   for _, values in pairs(seeds_by_part) do
@@ -87,7 +87,7 @@ local function cut_range(count, max_size, is_break)
 end
 
 -- Cuts a rectangle of a set into groups of at most `replicas` runs with consecutive seeds, and appends these groups to
--- the list. common_fields: the fields that all groups share.
+-- `groups`. common_fields: fields of each group.
 local function add_groups(groups, common_fields, rectangle, set, replicas)
   local values, rates, per_seed = rectangle.seeds, rectangle.rates, set.per_seed
   local rate_count = math.min(#rates, math.max(1, replicas // per_seed))
@@ -126,15 +126,14 @@ function M.make_groups(cells, replicas)
   return groups
 end
 
--- Chooses groups that leave few of `cpus` processors idle. At most `max_runs` runs train at a time. Cells with few
--- missing runs train side by side, in lanes with a processor for each run. Groups with more runs than processors train
--- in a single lane. Groups are as large as possible, unless smaller groups save an eighth of the time. Returns the
--- groups and the number of lanes.
+-- Chooses groups that leave few of `cpus` processors idle. At most `max_runs` runs train at a time. Small groups train
+-- side by side, in lanes with a processor for each run. Groups are as large as possible, unless smaller groups save an
+-- eighth of the time. Returns the groups and the number of lanes.
 function M.choose_groups(cells, max_runs, cpus)
   local best
   for max_size = math.min(max_runs, lists.max(cells, function(cell) return #cell.missing end)), 1, -1 do
     local groups, lanes = M.make_groups(cells, max_size), math.max(1, math.min(max_runs, cpus) // max_size)
-    -- the time of all groups, in units of the time that a run takes on its own processor
+    -- rounds: the time of all groups; the unit is the time of a run with its own processor
     local rounds = math.ceil(lists.sum(groups, function(group) return math.max(1, #group.runs / cpus) end) / lanes)
     if not best or 8 * rounds < 7 * best.rounds then
       best = { rounds = rounds, groups = groups, lanes = lanes }
@@ -166,10 +165,12 @@ local function distribute(groups, count, lanes, get_weight)
   return tasks, max_load
 end
 
--- Makes as few tasks as possible that take at most limits.seconds each: at least limits.min_tasks, if there are enough
--- groups, and at most limits.max_tasks. If the seconds of a group are unknown, runs are spread over limits.max_tasks
--- tasks. limits.lanes: the maximum number of lanes of a task. Returns the tasks, the longest task's seconds (nil if
--- unknown) and the number of lanes.
+-- Makes as few tasks as the limits allow; as many as possible if the seconds of a group are unknown. limits:
+--   seconds     the maximum seconds of a task
+--   min_tasks   the minimum number of tasks, if there are as many groups
+--   max_tasks   the maximum number of tasks
+--   lanes       the maximum number of lanes of a task
+-- Returns the tasks, the longest task's seconds (nil if unknown) and the number of lanes.
 function M.make_tasks(groups, limits)
   local sorted_groups, total, max_weight, order = {}, 0, 0, {}
   local has_seconds = not lists.find(groups, function(group) return not group.seconds end)

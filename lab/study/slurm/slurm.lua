@@ -129,8 +129,7 @@ local function status(options)
   return (tasks or is_absent) and DONE or ENVIRONMENT
 end
 
--- Resubmits the study, whose scale and settings must equal the scale and settings of its last submission; by default on
--- the same site.
+-- Resubmits the study, by default to the same site. --scale and --set must equal those of the last submission.
 local function resubmit(options)
   local study_records = find_records(options)
   local last = study_records[#study_records]
@@ -158,7 +157,7 @@ local function drop_foreign(options, study_records)
       has_foreign = true
       say(("%s/record.json: names the job %s, but the study %s has no such job in this folder; the job is not "
         .. "cancelled"):format(record.folder, escape.plain(record.name), record.study))
-      say("  hint: scancel ", record.tasks[1].job, " cancels the job; or give the --out of the study's submission")
+      say("  hint: scancel ", record.tasks[1].job, " cancels the job; or give the --out of the submission")
     end
   end
   return own_records, has_foreign
@@ -170,14 +169,14 @@ local function cancel(options)
   local tasks = must(ENVIRONMENT, queue.list_tasks())
   records.find_queued_runs(all_records, tasks)
   local jobs, count = {}, 0
-  local listed_records, has_foreign = drop_foreign(options, study_records)
-  for _, record in ipairs(listed_records) do
+  local own_records, has_foreign = drop_foreign(options, study_records)
+  for _, record in ipairs(own_records) do
     if record.tasks then
       local is_written, message = write.file(record.folder .. "/cancelled", os.date("!%Y-%m-%dT%H:%M:%SZ\n"))
       if not is_written then
         say("longhand: ", message, "; the job is cancelled all the same")
       end
-      -- jobs of the array, and jobs of its script that a user submitted by hand
+      -- There are several jobs if the user submitted the array's job.sh again by hand.
       lists.append(jobs, lists.drop_repeats(lists.map(record.tasks, function(task) return task.job end)))
       count = count + #record.tasks
     end
@@ -196,7 +195,7 @@ local function cancel(options)
 end
 
 local ACTIONS = { run = submit.run, dry_run = submit.run, resubmit = resubmit, status = status, cancel = cancel,
-  watch = function(options) -- reads files only: runs of tasks are in the folders of their attempts
+  watch = function(options)
     return watch.run(options, { find_attempt = attempts.find_best, find_error = attempts.find_error })
   end }
 
@@ -204,19 +203,20 @@ function M.run(options)
   return ACTIONS[options.action](options)
 end
 
--- Makes hooks by which a sweep on this machine uses unfinished runs of tasks. The sweep calls take_on(cell, trainer)
--- before it trains runs of a cell, and tidy(study) at its end. trainer: the command that prints the trainer's facts.
+-- Returns hooks for a sweep on this machine, which continues unfinished runs of tasks:
+--   take_on(cell, info_command)   called before the runs of a cell are trained (attempts.adopt)
+--   tidy(study)                   called at the end of the sweep
 local function make_hooks(options)
   return {
-    take_on = function(cell, trainer)
-      local adopted_count, kept_count = attempts.adopt(options.out, cell.missing, trainer, options.device)
+    take_on = function(cell, info_command)
+      local adopted_count, kept_count = attempts.adopt(options.out, cell.missing, info_command, options.device)
       if adopted_count > 0 then
         say(("%s: continues runs that tasks of Slurm left: %s"):format(cell.id, wording.count(adopted_count, "run")))
       end
       if kept_count > 0 then
-        say(("%s: tasks of Slurm left %s that this trainer cannot continue: another level, compiler or source, or a "
-          .. "step beyond the last one; the files stay, and the runs are trained anew"):format(cell.id,
-          wording.count(kept_count, "run")))
+        say(("%s: tasks of Slurm left %s that this trainer cannot continue: their level, compiler or "
+          .. "source differs, or their checkpoint is after the last step; the files stay, and the runs are trained "
+          .. "anew"):format(cell.id, wording.count(kept_count, "run")))
       end
     end,
     tidy = function(study)
@@ -225,12 +225,13 @@ local function make_hooks(options)
   }
 end
 
--- Sets options.hooks, by which a sweep on this machine gets the unfinished runs of tasks. Ends the command if tasks in
--- the queue use the sweep's folder, or if the queue is not known.
+-- Sets options.hooks for a sweep on this machine. Ends the command if tasks in the queue use the sweep's folder, or if
+-- the queue is not known.
 function M.prepare_local_sweep(options)
   local tasks, message, is_absent = queue.list_tasks()
   must(ENVIRONMENT, tasks or is_absent,
-    ("%swhether tasks of Slurm work in %s is not known: nothing is started\n"):format(message, options.out))
+    ("%sit is not known whether tasks of Slurm work in the folder %s: nothing is started\n"):format(message,
+    options.out))
   local all_records = records.list(options.out)
   must(ENVIRONMENT, not (is_absent and all_records[1]),
     ("--out %s: runs of this folder were submitted to Slurm, and there is no "

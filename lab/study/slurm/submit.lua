@@ -49,8 +49,8 @@ end
 --   to_submit   runs of the copies
 --   queued      runs of tasks in the queue
 --   running     runs of processes on this machine
--- Sets run.is_replacement: whether the run's folder exists, so that the new run replaces it; false for a damaged run,
--- whose folder is moved away before. queued_runs: from records.find_queued_runs.
+-- Sets run.is_replacement: whether the new run replaces an existing folder; false for a damaged run, whose folder
+-- set_aside.lua moves away. queued_runs: from records.find_queued_runs.
 local function list_to_do(study, queued_runs)
   local cells, counts = {}, { to_submit = 0, queued = 0, running = 0 }
   for _, cell in ipairs(study.cells) do
@@ -65,8 +65,8 @@ local function list_to_do(study, queued_runs)
   return cells, counts
 end
 
--- Returns the options of estimates for tasks of a site, measured on this machine. max_concurrent is the maximum number
--- of runs that a process of a task trains at a time; the other numbers are for measuring here (estimate.lua).
+-- Returns the options of estimate.lua for tasks of a site. max_concurrent is the maximum number of runs that a process
+-- of a task trains at a time; the other numbers are for the measurement on this machine.
 local function make_estimate_options(request, site)
   local local_threads, on_gpu = math.min(site.cpus, build.count_processors()), site.gpus > 0
   return { threads = local_threads, replicas = on_gpu and site.replicas or local_threads, device = request.device,
@@ -92,7 +92,7 @@ local function complete_groups(groups, items)
     group.item, group.flags = items_by_id[group.cell.id], trainer_flags.list_training(group.cell.spec.data_files)
     group.defaults = group.item.job.defaults.digest
     local invalid_flag = lists.find(group.flags, function(flag) return flag:find("\n", 1, true) end)
-    must(INPUT, not invalid_flag, ("%s: found the end of a line in a file's name; expected none"):format(
+    must(INPUT, not invalid_flag, ("%s: found a line break in the name of a file; expected none"):format(
       escape.plain(invalid_flag or "")))
   end
 end
@@ -171,9 +171,9 @@ local function make_plan(options, site, cells, max_tasks)
   else
     items = trainers.build_all(options.project, cells, request, "nothing was submitted")
   end
-  local plan, lanes = { items = items }, 1 -- a GPU has one process, whose runs step together
-  if site.gpus > 0 then
-    plan.groups = packing.make_groups(cells, site.replicas)
+  local plan, lanes = { items = items }
+  if site.gpus > 0 then -- one process trains on the GPU, and its runs step together
+    plan.groups, lanes = packing.make_groups(cells, site.replicas), 1
   else
     plan.groups, lanes = packing.choose_groups(cells, site.replicas, site.cpus)
   end
@@ -244,7 +244,7 @@ local function submit_next(options, study, site, plan, array_job)
   end
 end
 
--- Finds a job of this name that the controller accepted although sbatch failed, for example because its reply was late.
+-- Finds the job of this name if Slurm accepted it although sbatch failed, for example because the reply was late.
 local function find_accepted_job(name)
   local task = lists.find(queue.list_tasks() or {}, function(task) return task.name == name end)
   if task then
@@ -259,7 +259,7 @@ local function undo_preparations(options, plan, folder)
     set_aside.put_back(options.out, group.runs, "nothing was submitted")
   end
   inside.remove(options.out, folder)
-  lfs.mkdir(folder) -- reserves the number and the name for this array
+  lfs.mkdir(folder) -- no other array gets this number, since Slurm may still accept this array
 end
 
 -- Writes the folder of the array and submits its script; reverses all preparations if that fails. Returns an exit code.
@@ -280,7 +280,7 @@ local function submit(options, study, site, plan, max_tasks)
     end
     job = stop.must(INPUT, queue.submit(plan.folder .. "/job.sh"))
   end)
-  -- INPUT: only a failed sbatch ends the work above with this code
+  -- The code is INPUT only if sbatch failed.
   job = job or code == INPUT and find_accepted_job(plan.name)
   if not job then
     undo_preparations(options, plan, folder)
@@ -338,9 +338,9 @@ end
 
 function M.run(options)
   local site = must(INPUT, site_module.read(options.project, options.slurm))
-  if not is_plain(paths.resolve(options.out)) or not is_plain(lfs.currentdir()) then
-    must(INPUT, nil, ("--out %s: a script for Slurm cannot name this folder, or the current folder\n"
-      .. "  expected: %s"):format(escape.plain(options.out), escape.MAKE_TEXT))
+  for _, path in ipairs({ paths.resolve(options.out), lfs.currentdir() }) do
+    must(INPUT, is_plain(path), ("%s: a script for Slurm cannot contain the name of this folder\n"
+      .. "  expected: %s"):format(escape.plain(path), escape.MAKE_TEXT))
   end
   if options.action == "dry_run" then
     return submit_study(options, site)
