@@ -122,7 +122,7 @@ local function search_choices(job)
       if os.time() >= search_end then
         return nil
       end
-      -- The time of compiling is not part of a candidate's share of the time.
+      -- A candidate's share of the time begins after compiling.
       local from, to = measure.build(job.work, best), measure.build(job.work, candidate)
       local now = os.time()
       return now < search_end and measure.compare(from, to, modes, job.options,

@@ -4,9 +4,9 @@
 -- Output: run.state, one of the states of ledger.lua, and run.progress = { step, accuracy, rate (steps per second),
 -- work, evaluated (the number of evaluated lengths, nil before the first) }. Writes nothing.
 --
--- The rate is measured by this machine's clock. Before readings differ in their steps, it is the rate that the trainer
--- logged. The logged rate is too high if several runs of a process share a thread. A file is read again if its size,
--- time or inode has changed. A run that has not ended is "running" in two cases:
+-- The rate is measured by this machine's clock; until two readings differ in steps, it is read from the trainer's log.
+-- The logged rate is too high if several runs of a process share a thread. A file is read again if its size, time or
+-- inode has changed. A run that has not ended is "running" in two cases:
 --   a process on this machine holds the run's lock
 --   the files of the run have changed recently
 

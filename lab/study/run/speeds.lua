@@ -1,6 +1,7 @@
 -- Measured speeds of trainers on this machine, recorded in the folder `speeds` of LONGHAND_CACHE or of the user's
 -- cache, so that a later estimate needs no built trainer.
 --
+-- Input:
 --   key          a text; trainers with equal keys share a measurement
 --   conditions   the conditions of the measurement, plain data
 --   rates        a result of `measure` in estimate.lua

@@ -103,8 +103,8 @@ local function format_group(task, group, site, lanes)
   return shell.join(lists.append(lists.append(words, grid.make_flags(group, device)), group.flags))
 end
 
--- Returns the text of runs.txt. lanes: the number of processes that share a task's processors, side by side. A group
--- has, in addition to the fields of packing.lua:
+-- Returns the text of runs.txt. lanes: the number of processes that a task runs side by side; they share the task's
+-- processors. A group has, in addition to the fields of packing.lua:
 --   defaults   the digest of the trainer's defaults
 --   item       with item.copy, the trainer's name in the folder of trainers
 --   flags      further flags of the trainer
