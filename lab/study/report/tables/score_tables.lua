@@ -47,13 +47,13 @@ function M.list_along(study, item, axis, other_values)
   end)
 end
 
--- Returns the values on the axis of an item's panels; { false } for an item without such an axis.
+-- Returns the values of the axis item.panels; { false } for an item without panels.
 function M.list_panels(study, item)
   return item.panels and M.list_values(study, item.panels) or { false }
 end
 
--- Returns the text that names a value where its axis is not shown: its label in the report, if it has one; else
--- "AXIS VALUE" for a number, and the value itself for a name.
+-- Returns a value as text, for places that do not show its axis: the label in the report, if there is one; else
+-- "AXIS VALUE" for a number, or the plain value for a name.
 function M.label(study, axis, value)
   return study.labels and study.labels[value] or tonumber(value) and ("%s %s"):format(axis, value) or value
 end
@@ -88,8 +88,9 @@ function M.make_title(item, default)
   return (item.title or default:gsub("^%l", string.upper)) .. format_where(item.where)
 end
 
--- Makes an item's table. heading: describes the numbers, and is the title of an item without a title of its own;
--- details: further sentences, or nil.
+-- Makes an item's table.
+--   heading   a text on the numbers: the title if the item has no title, else a part of the caption
+--   details   further sentences of the caption, or nil
 function M.complete(item, heading, details, published, columns, rows, notes)
   return { title = M.make_title(item, heading), caption = captions.join(item.title and heading, details),
     corner = item.rows,
@@ -149,11 +150,15 @@ function M.tabulate_sets(study, item, published)
   return contents
 end
 
--- Makes the entry of a side of a comparison (side: "of" or "against") in one row: our best result and the paper's best
--- result among the side's names. The entry's `note` has the cautions on all cells of the side: "rope: 3 of 30 runs".
+-- An item of the kind "best" compares two lists of values of item.axis: item.of and item.against. Makes the entry of
+-- one list in one row: our best result in the list, and the paper's best. The `note` has the cautions on all cells of
+-- the list: "rope: 3 of 30 runs".
+--   side   the name of the list, "of" or "against"
+--   row    the row's value on the axis item.rows
 local function make_side_entry(study, item, measure, published, row, side)
-  local named = type(item.published) == "table" and item.published[side] -- the column that the item names
-  local columns = named and { named, named:match("_mean$") and named:gsub("_mean$", "_sd") or nil } or measure.columns
+  local named_column = type(item.published) == "table" and item.published[side]
+  local columns = named_column and { named_column, named_column:match("_mean$") and named_column:gsub("_mean$", "_sd")
+    or nil } or measure.columns
   local best, paper, paper_sd, notes, form = { measurement = {} }, nil, nil, {}, measure.form
   for _, name in ipairs(item[side]) do
     local key = lists.merge(item.where or {}, { [item.rows] = row, [item.axis] = name })
@@ -183,7 +188,7 @@ local function make_gain_entry(of_entry, against_entry, published)
   return published and entries.add_paper(entry, paper, entries.format_number("%+.1f", paper), "%.1f") or entry
 end
 
--- Makes the rows of the means and of the largest values of each column; a mean is missing if a row has no value.
+-- Makes two summary rows: the mean and the largest value of each column. The mean is missing if a row has no value.
 local function make_summary_rows(rows, published)
   local means = { title = "mean", cells = {}, is_summary = true }
   local maxima = { title = "largest", cells = {}, is_summary = true }
@@ -201,6 +206,7 @@ local function make_side_title(study, item, side)
   return item.titles and item.titles[side] or #names == 1 and names[1] or "best of " .. table.concat(names, ", ")
 end
 
+-- Makes the table of an item of the kind "best".
 function M.tabulate_best(study, item, published)
   local measure = entries.choose_form(study, item, published)
   local columns = entries.make_columns({ make_side_title(study, item, "of"), make_side_title(study, item, "against"),

@@ -20,34 +20,35 @@ local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
--- Numbers the different seeds of a part in the order of their first run. Returns the numbers of all runs' seeds as a
--- text, such as "1 1 2 2", and the number of different seeds.
-local function number_seeds(cell_runs, part_name)
-  local numbers, count = {}, 0
+-- Gives each different seed of a part an index, in the order of the runs. Returns
+--   the indices of all runs' seeds as a text, such as "1 1 2 2"
+--   the count of different seeds
+local function index_seeds(cell_runs, part_name)
+  local indices, count = {}, 0
   return table.concat(lists.map(cell_runs, function(run)
     local seed = seeds.get(run, part_name)
-    count = numbers[seed] and count or count + 1
-    numbers[seed] = numbers[seed] or count
-    return numbers[seed]
+    count = indices[seed] and count or count + 1
+    indices[seed] = indices[seed] or count
+    return indices[seed]
   end), " "), count
 end
 
--- Returns the factors of runs, a list of { parts, levels (number of seeds) }. Parts whose seeds change together are one
--- factor; a part with a single seed is no factor.
+-- Returns a list of factors { parts, levels (the count of seeds) }. A part with a single seed is no factor.
 local function list_factors(cell_runs)
-  local by_pattern = lists.group(seeds.PARTS, function(part_name) return (number_seeds(cell_runs, part_name)) end)
+  local by_pattern = lists.group(seeds.PARTS, function(part_name) return (index_seeds(cell_runs, part_name)) end)
   return lists.filter(lists.map(by_pattern, function(parts)
-    return { parts = parts, levels = select(2, number_seeds(cell_runs, parts[1])) }
+    return { parts = parts, levels = select(2, index_seeds(cell_runs, parts[1])) }
   end), function(factor) return factor.levels > 1 end)
 end
 
--- Returns the seeds of some of a run's factors as a key. set: a list of indices of factors.
+-- Returns a run's seeds for a set of factors as a text. set: a list of indices of factors.
 local function make_key(run, factors, set)
   return table.concat(lists.map(set, function(i) return seeds.get(run, factors[i].parts[1]) end), " ")
 end
 
--- Returns the factors of a list of runs whose seeds are crossed, nil if they are not; and one run for each combination
--- of seeds, since equal seeds give equal runs. A damaged run does not count, since its seeds are unknown.
+-- Leaves out damaged runs, since their seeds are unknown. Returns
+--   the factors of the runs; nil if the seeds are not crossed
+--   one run for each combination of seeds, since equal seeds give equal runs
 function M.find_factors(cell_runs)
   local with_seed = lists.filter(cell_runs, function(run) return run.seed end)
   local distinct_runs = lists.map(lists.group(with_seed, function(run)
@@ -83,7 +84,7 @@ local function sum_alternating(sets, size, is_summed, get_value)
   end)
 end
 
--- Returns the mean square of each set of factors but the empty one, by set.
+-- Returns { [set] = mean square } for all nonempty sets of factors.
 local function compute_mean_squares(crossed_runs, factors, sets)
   local means, squares = {}, {}
   for _, set in ipairs(sets) do
@@ -97,11 +98,12 @@ local function compute_mean_squares(crossed_runs, factors, sets)
     for _, i in ipairs(set) do
       degrees_of_freedom = degrees_of_freedom * (factors[i].levels - 1)
     end
-    squares[set] = lists.sum(crossed_runs, function(run) -- squared effect of the set's seeds, once for each run
+    local function compute_effect(run)
       return sum_alternating(sets, #set, function(subset) return contains(set, subset) end, function(subset)
         return means[subset][make_key(run, factors, subset)]
-      end) ^ 2
-    end) / degrees_of_freedom
+      end)
+    end
+    squares[set] = lists.sum(crossed_runs, function(run) return compute_effect(run) ^ 2 end) / degrees_of_freedom
   end
   return squares
 end
@@ -118,9 +120,9 @@ function M.compute(crossed_runs, factors)
   local squares = compute_mean_squares(crossed_runs, factors, sets)
   local total, rest_total, result = 0, 0, { factors = factors }
   for _, set in ipairs({ table.unpack(sets, 2) }) do
-    local outside_product = #crossed_runs -- the product of n_i over all factors; the loop divides by those of the set
-    for _, i in ipairs(set) do
-      outside_product = outside_product // factors[i].levels
+    local outside_product = 1 -- the product of n_i over the factors outside the set
+    for i, factor in ipairs(factors) do
+      outside_product = outside_product * (lists.has(set, i) and 1 or factor.levels)
     end
     local component = sum_alternating(sets, #set, function(superset)
       return contains(superset, set)
@@ -145,7 +147,7 @@ local function format_share(share, is_negative)
   return share and ("%.0f%%%s"):format(100 * share, is_negative and "*" or "") or "undefined"
 end
 
--- Returns the text of a part: its share, "one seed", or that its factor is in the column of another part.
+-- Returns the text of a part: its share, "one seed", or "with PART" if the column of another part has the share.
 local function format_part(result, part_name)
   local factor = lists.find(result.factors, function(candidate) return lists.has(candidate.parts, part_name) end)
   if not factor then
@@ -177,14 +179,13 @@ local function make_row(study, cell)
     { format_share(result.rest, result.rest_is_negative) })
 end
 
--- Makes the table. Its column `rest` is the share of interactions of seeds: the variance of scores beyond that of a sum
--- with one effect for each seed.
+-- Makes the table. The column `rest` has the share of interactions, the effects of combinations of seeds.
 function M.make_cells_table(study)
   local metric = metrics.by_name[study.scored.metric]
   local rows = lists.map(study.cells, function(cell) return make_row(study, cell) end)
   local caption = "random effects without replication, estimated by the method of moments; sd: the root of the sum of "
-    .. "all variance components; a share is a component over this sum; rest: combinations of seeds, beyond the sum of "
-    .. "their effects; *: an estimate is negative and counts as 0"
+    .. "all variance components; a share is a component over this sum; rest: the share of interactions, the effects of "
+    .. "combinations of seeds; *: an estimate is negative and counts as 0"
   return rows[1] and entries.tabulate({ name = "seeds",
     title = ("Seeds: shares of the variance of %s at the chosen learning rate"):format(metric.title),
     caption = captions.join(caption, captions.describe(study, true)),

@@ -42,7 +42,7 @@ function M.name_metric(study)
   return metrics.by_name[study.scored.metric].title
 end
 
--- Returns the unit in which to print a list of seconds, "hours", "minutes" or "seconds", and its length in seconds.
+-- Returns the unit for a list of seconds: "hours", "minutes" or "seconds", and its length in seconds.
 function M.choose_time_unit(list)
   local max_seconds = lists.max(list, function(seconds) return seconds end)
   if max_seconds >= 3600 then
@@ -51,9 +51,8 @@ function M.choose_time_unit(list)
   return max_seconds >= 60 and "minutes" or "seconds", max_seconds >= 60 and 60 or 1
 end
 
--- Returns the entry of VALUES for an item's value, with its title and form completed. For times, the result has
--- per_hour, the number of time units in an hour. The unit is hours next to a paper's times; otherwise it fits our
--- times.
+-- Returns the fields of VALUES for an item's value, with title and form completed. For times, the result also has
+-- per_hour, the number of time units in an hour. The unit is hours if the paper's times are shown, too.
 function M.choose_form(study, item, published)
   local value, metric = VALUES[item.value], metrics.by_name[study.scored.metric]
   if item.value ~= "hours" then
@@ -69,9 +68,10 @@ function M.choose_form(study, item, published)
   return lists.merge(value, { title = value.title:format(unit), short = unit, per_hour = 3600 // unit_seconds })
 end
 
--- Returns a cell's measurement: { value, sd, min, max, count (of runs) }. kind: a key of VALUES. measure: the result
--- of M.choose_form, whose per_hour converts times. value is nil if nothing was measured; min and max are nil unless
--- the value is a median.
+-- Returns a cell's measurement: { value, sd, min, max, count (of runs) }. value is nil if nothing was measured. Only
+-- medians have min and max.
+--   kind      a key of VALUES
+--   measure   the result of M.choose_form
 function M.get_value(cell, kind, measure)
   local summary = cell and cell.summary
   if not summary then
@@ -109,8 +109,8 @@ function M.format_value(form, measurement)
     measurement.count)
 end
 
--- Returns a key, { [axis] = value }, in the paper's names. names: { [axis] = { [our name] = the paper's } }; one of our
--- names may stand for values in several of the paper's columns, { [column] = value }.
+-- Returns a key, { [axis] = value }, with the paper's names. names: { [axis] = { [our name] = paper_value } }. A
+-- paper_value for several columns of the paper is a table { [column] = value }.
 function M.translate(key, names)
   local translated = {}
   for axis, value in pairs(key) do
@@ -126,7 +126,7 @@ function M.translate(key, names)
   return translated
 end
 
--- Returns the paper's number and its standard deviation, from the one or two named columns; nil for a missing number.
+-- Returns the paper's number and its standard deviation; nil for a missing one. columns: the names of their columns.
 function M.find_paper(published, key, names, columns)
   if not published then
     return nil
@@ -144,9 +144,7 @@ function M.describe_missing_runs(cell)
     wording.count(summary.requested, "run"), runs.format_states(summary.states)) or nil
 end
 
--- Adds cautions on a cell's scores, if they apply: the grid differs from the study's; runs were evaluated with two
--- decodings; the rate was chosen on scored examples or on examples beyond training; there are scores only on training
--- examples or at training lengths.
+-- Adds cautions on a cell's scores to `parts`, a list of texts.
 local function add_score_cautions(parts, summary)
   parts[#parts + 1] = summary.has_other_grid and ("another grid: %s"):format(summary.grid.text) or nil
   local other_count = summary.other_decoding_count
@@ -165,7 +163,9 @@ local function add_score_cautions(parts, summary)
   end
 end
 
--- Joins all cautions on a cell's value of a kind; measurement: from get_value. nil if there are none.
+-- Joins all cautions on a cell's value; nil if there are none.
+--   kind          a key of VALUES
+--   measurement   from M.get_value; read only for hours
 function M.join_cautions(cell, kind, measurement)
   if not cell then
     return "no such cell in the study"
@@ -208,9 +208,9 @@ function M.make_cell_entry(cell, item, measure, published, key)
   return published and M.add_paper(entry, paper, M.format_number(form, paper, sd), form) or entry
 end
 
--- Returns the statistics of the numbers that score(run) returns for the runs at the chosen learning rate.
-function M.summarise_runs(cell, score)
-  local scores = lists.map(runs.get_chosen_runs(cell), score)
+-- Returns { value (the mean), sd, count } of get_score(run) over the runs at the chosen learning rate.
+function M.summarise_runs(cell, get_score)
+  local scores = lists.map(runs.get_chosen_runs(cell), get_score)
   return { value = statistics.mean(scores), sd = statistics.sd(scores), count = #scores }
 end
 
@@ -224,16 +224,17 @@ function M.make_set_entry(cell, item, split, published, key, metric)
     measurement.sd))
   entry.texts[2] = measurement.sd and form:format(measurement.sd / math.sqrt(measurement.count)) or ""
   if published then
-    local column = split == runs.EPOCH and "train" or split -- papers print one number for both sets
+    local column = split == runs.EPOCH and "train" or split -- papers have no column for the last epoch
     local paper, sd = M.find_paper(published, key, item.names, { column .. "_mean", column .. "_sd" })
     M.add_paper(entry, paper, paper and M.format_number("%.1f", paper, sd) or "", "%.1f")
   end
   return entry
 end
 
--- Makes an entry with a statistic of a column's values, and of the paper's values. If a row has no value, the entry is
--- missing unless may_lack is true. form: the format of the statistic; difference_form: the format of its difference
--- from the paper's statistic, nil if it is the same.
+-- Makes an entry with a statistic of a column's values, and of the paper's values.
+--   may_lack          false: the entry is missing if a row has no value
+--   form              the format of the statistic
+--   difference_form   the format of our difference from the paper, by default `form`
 function M.make_summary(rows, column, statistic, may_lack, form, published, difference_form)
   local function take(name)
     local values = lists.map(rows, function(row) return row.cells[column][name] end)
@@ -274,8 +275,8 @@ function M.mark_best(entries, metric)
   end
 end
 
--- Returns the cautions of a row's entries, each once, in the form "ROW, COLUMN, COLUMN: caution" with the titles of the
--- row and of the columns that have this caution. If all columns have it, the form is "ROW: caution".
+-- Returns the cautions of a row's entries, each once, as "ROW, COLUMN, COLUMN: caution". If all columns have a caution,
+-- the text is "ROW: caution".
 local function collect_row_notes(row, columns)
   local noted_columns = lists.filter(lists.map(row.cells, function(entry, i)
     return { note = entry.note, title = columns[i].title }

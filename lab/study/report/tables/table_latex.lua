@@ -1,5 +1,5 @@
--- Writes a table (score_tables.lua) as LaTeX with rules of the booktabs package, in consecutive blocks of as many
--- columns and rows as fit into the text of the class article.
+-- Writes a table (score_tables.lua) as LaTeX with rules of the booktabs package. A large table is split into blocks,
+-- each of which fits on a page of the class `article`.
 --
 -- Input: a table. Output: the text of `table` environments that share one table number; the document needs only
 -- \usepackage{booktabs}.
@@ -37,7 +37,7 @@ local function format_heads(contents, from, to)
   return subs > 1 and text .. table.concat(rules, " ") .. "\n" .. table.concat(sub_titles, " & ") .. " \\\\\n" or text
 end
 
--- Returns a block of the table as a tabular environment. block: { from, to (columns), rows }.
+-- Returns a block of the table as a tabular environment. block: { from, to (indices of columns), rows }.
 local function format_block(contents, block)
   local from, to = block.from, block.to
   local lines = { ("\\begin{tabular}{l%s}\n\\toprule"):format(("r"):rep((to - from + 1) * #contents.subs)),

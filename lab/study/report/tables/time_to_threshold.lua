@@ -1,10 +1,11 @@
 -- A table of a report: the steps and the time of training until an evaluation during training reaches a threshold.
 --
 -- Input: a study with its cells read, an item { rows, threshold (in percent), split }. Output: a table as in
--- score_tables.lua, with a row for each value of an axis. A row counts the runs at a cell's chosen learning rate that
--- reached the threshold. It also shows the mean and standard deviation, over these runs, of two numbers: the step of
--- the first evaluation at or above the threshold, and the seconds of training until then. Both are blank without such a
--- run.
+-- score_tables.lua, with a row for each value of an axis. Its columns, for runs at the chosen learning rate:
+--   steps                        the step of the first evaluation at or above the threshold
+--   hours, minutes or seconds    the time of training until this step
+--   runs                         the number of runs that reach the threshold
+-- Steps and times are means and standard deviations over the runs that reach the threshold; blank without such a run.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -16,7 +17,8 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
--- Returns the seconds of training at a step, interpolated in a clock from runs.read_clock; nil if not recorded.
+-- Returns the seconds of training at a step, interpolated; nil for a step after the last mark. clock: a list of marks
+-- { step, seconds } (runs.read_clock).
 function M.interpolate_seconds(clock, step)
   local previous_mark = { 0, 0 }
   for _, mark in ipairs(clock) do
@@ -35,7 +37,7 @@ function M.find_first(points, threshold)
   return first_point and first_point[1]
 end
 
--- Returns points { step, score } of a run's evaluations during training on a set. Sampled tasks have only "test".
+-- Returns points { step, score } of a run's evaluations during training on a set, which is "test" for sampled tasks.
 function M.list_points(run, split, metric)
   return lists.map(run.during, function(point)
     local mean = point.sets and point.sets[split] or not point.sets and split == "test" and point.mean or nil
@@ -57,7 +59,7 @@ local function measure_cell(study, cell, split, threshold)
   return results
 end
 
--- Makes an entry of the mean of a list and its standard deviation, both divided by `scale`.
+-- Makes an entry with the mean and the standard deviation of a list, divided by `scale`.
 local function make_entry(list, form, scale, cell)
   local mean, sd = statistics.mean(list), statistics.sd(list)
   return { value = mean, number = cell and cell.number,
