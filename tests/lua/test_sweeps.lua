@@ -178,7 +178,7 @@ end
 
 function TestProgressText.test_sums_of_work_and_runs()
   local total, list = progress_text.sum_up(make_grid(3, 2, finish_half), 99)
-  lu.assertEquals({ total.runs, total.done, total.running, total.failed, total.left }, { 12, 6, 2, 2, 2 })
+  lu.assertEquals({ total.runs, total.done, total.running, total.failed }, { 12, 6, 2, 2 })
   lu.assertEquals({ total.done_work, total.work, total.share, total.step_rate, total.work_rate, total.best },
     { 700, 1200, 7 / 12, 5, 50, 0.5 })
   lu.assertEquals({ #list, list[1].name, list[1].sums.share, list[3].sums.failed }, { 6, "task_1 16", 0.75, 1 })
@@ -309,9 +309,9 @@ function TestEqualPlans.test_finished_runs_of_another_name_are_reported()
   write_facts((facts:gsub('"exit":0', '"exit":null')))
   lu.assertEquals(list_decisions(), {})
   write_facts(facts)
-  lu.assertEquals(list_decisions(), { ("of an equal plan: 1 run of %s: in the folder parity_check_old; the cell is "
-    .. "trained again under its own name. If no study has these runs, reuse them: longhand runs rename "
-    .. "RUNS/parity_check_old %s"):format(cell.id, cell.id) })
+  lu.assertEquals(list_decisions(), { ("finished under the name parity_check_old: 1 run of %s: the plans are equal, "
+    .. "but the cell is trained again under its own name. If no study uses the other name, reuse these runs: "
+    .. "longhand runs rename RUNS/parity_check_old %s"):format(cell.id, cell.id) })
   run.state = "done"
   lu.assertEquals(list_decisions(), {})
 end

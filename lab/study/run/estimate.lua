@@ -1,13 +1,14 @@
 -- Estimates the time of a study's missing work on this machine, from short measurements of built trainers.
 --
 -- Input: the study after ledger.survey; items, from trainers.list of its cells; options. Output: lines of text, or a
--- function that estimates seconds. Trainers are measured at the lengths whose number of operations is closest to the
--- mean of training and to the mean of evaluation. Cells with the same encoding, model, precision and batch share a
--- measurement. The time of cells without a measurement follows from their operations and the mean speed of the measured
--- cells. Cells that train for epochs without a dataset file are not measured: only the trainer knows the number of
--- steps, and making the examples would take minutes.
--- For dataset files, a step takes a constant time plus a time for its operations, both fitted at two lengths; steps and
--- operations are counted from the lengths of the files' examples.
+-- function that estimates seconds.
+--
+-- A trainer is measured at a typical length of training and at a typical length of evaluation. Cells with the same
+-- encoding, model, precision and batch share a measurement. The time of a cell without a measurement follows from its
+-- operations and the mean speed of the measured cells. Cells that train for epochs without a dataset file are not
+-- measured: only the trainer knows the number of steps, and making the examples would take minutes.
+-- For dataset files, the time of a step is a constant plus a time for each operation. Both are fitted at the two
+-- lengths. Steps and operations are counted from the lengths of the files' examples.
 
 local canonical = require("base.canonical")
 local costs = require("plan.deriving.costs")
@@ -41,8 +42,9 @@ local function count_operations(plan, row)
   return costs.count_forward(plan, row.tokens) * plan.train.batch * (row.mode == "train" and 3 or 1)
 end
 
--- Returns the length whose forward pass has the number of operations closest to mean_operations, by default the mean
--- over all lengths. lengths: a field of the spec, or nil; then the result is nil.
+-- Returns the length whose forward pass is closest to mean_operations; nil without lengths.
+--   lengths           a field of the spec, or nil
+--   mean_operations   by default the mean over all lengths
 local function find_typical_length(cell, lengths, mean_operations)
   local list = lengths and tasks.list_lengths(lengths) or {}
   local operations = lists.map(list, function(n)
@@ -56,8 +58,8 @@ local function find_typical_length(cell, lengths, mean_operations)
   return list[best]
 end
 
--- Fits { step, operation }, the constant seconds of a step and the seconds of an operation, to points { operations,
--- seconds } at one or two lengths. A slope is fitted only if the operations differ by more than 20%.
+-- Fits a line to points { operations, seconds } at one or two lengths. Returns { step, operation }: the constant
+-- seconds of a step, and the seconds of an operation. The constant is 0 unless the operations differ by more than 20%.
 local function fit_line(points)
   table.sort(points, function(a, b) return a.operations < b.operations end)
   local first_point, last_point = points[1], points[#points]
@@ -79,8 +81,7 @@ function M.run_bench(trainer, words)
   return lists.map(lists.find_all(text, "[^\n]+"), function(line) return (json.decode(line)) end)
 end
 
--- Measures a trainer. If a model makes as many passes as the task length, its evaluation is measured at a training
--- length, since its buffers are too small for longer examples. Returns nil if bench fails, or
+-- Measures a trainer. Returns nil if bench fails, or
 --   id             the spec's id
 --   side_by_side   the number of concurrent runs
 --   train, eval    operations per second of all these runs
@@ -89,9 +90,10 @@ end
 --   lines          { train, eval }, each from fit_line
 local function measure(item, options)
   local resolved, plan = item.cell.spec.resolved, item.cell.spec.plan
-  -- The plan's mean is over all steps, also if the lengths change in a curriculum.
+  -- plan.flops_per_step is a mean over all steps, even if the lengths change in a curriculum.
   local mean_operations = plan.flops_per_step / (3 * plan.train.batch)
   local train_length = find_typical_length(item.cell, resolved.train.lengths, mean_operations)
+  -- With passes_by_length, a model's buffers are too small for examples longer than those of training.
   local eval_length = plan.cpu.passes_by_length and train_length
     or find_typical_length(item.cell, resolved.eval.lengths)
   local side_by_side = math.min(options.replicas, #item.cell.missing)
@@ -104,12 +106,12 @@ local function measure(item, options)
   lists.append(words, trainer_flags.list_files(item.cell.spec.data_files))
   local rates, points = { id = item.cell.id, side_by_side = side_by_side }, { train = {}, eval = {} }
   for _, row in ipairs(M.run_bench(item.dir .. "/trainer", words) or {}) do
-    local length = row.mode == "train" and train_length or eval_length or train_length -- the typical one of this mode
+    local mode_length = row.mode == "train" and train_length or eval_length or train_length
     local mode_points = points[row.mode]
     if mode_points then
       table.insert(mode_points, { operations = count_operations(plan, row), seconds = 1 / row.steps_per_second })
     end
-    if not length or row.length == length then
+    if not mode_length or row.length == mode_length then
       rates[row.mode] = row.steps_per_second * count_operations(plan, row)
       rates.steps = row.mode == "train" and row.steps_per_second or rates.steps
       rates.length = row.mode == "train" and row.length or rates.length
@@ -126,8 +128,8 @@ local function count_forward(cell, shape)
   return costs.count_forward(cell.spec.plan, tasks.count_stream_tokens(cell.spec.task, shape.input, shape.output))
 end
 
--- Returns the number of batches of an epoch, and the operations of the steps with these batches. All examples of a
--- batch have the same shape. data: from data_shapes.read.
+-- Returns the number of batches of an epoch, and the operations of an epoch. All examples of a batch have the same
+-- shape. data: from data_shapes.read.
 local function count_epoch(cell, data)
   local batch, batches, sum = cell.spec.resolved.train.batch, 0, 0
   for _, shape in ipairs(data.shapes) do
@@ -145,8 +147,8 @@ local function list_axes(by)
   end)
 end
 
--- Returns the forward passes (one for each shape of each condition) and the operations of one evaluation of the
--- examples in `data`, with at most `max_examples` examples of each condition, or "all".
+-- Returns two counts for one evaluation of the examples in `data`: forward passes (one for each shape of each
+-- condition), and operations. max_examples: the maximum for each condition, or "all".
 local function count_evaluation(cell, data, max_examples)
   local counts, passes, sum = {}, 0, 0
   for _, shape in ipairs(data.groups) do
@@ -159,8 +161,7 @@ local function count_evaluation(cell, data, max_examples)
   return passes, sum
 end
 
--- Adds the work of `count` evaluations to `work`. section: the part of the spec that requests them, eval or
--- eval.during.
+-- Adds the work of `count` evaluations to `work`. section: eval or eval.during of the spec.
 local function add_evaluations(cell, work, section, count)
   local files = cell.spec.data_files
   for _, set in ipairs(ledger.list_evaluated_sets(section.splits, files)) do
@@ -173,19 +174,20 @@ local function add_evaluations(cell, work, section, count)
   end
 end
 
--- Returns the work of the final evaluation divided by the work of one evaluation with training's number of passes.
--- eval.by.noise evaluates once for each level of noise, and eval.by.passes once for each listed number of passes.
+-- Returns the factor by which eval.by.noise or eval.by.passes increases the work of the final evaluation.
+--   eval.by.noise    one evaluation for each level of noise
+--   eval.by.passes   one evaluation for each listed number of loops; the usual number is loops.times
 local function compute_level_factor(resolved)
   local by, loops = resolved.eval.by or {}, resolved.model.loops
-  local passes = lists.sum(tasks.list_lengths(by.passes), function(number) return number end)
+  local loop_sum = lists.sum(tasks.list_lengths(by.passes), function(loop_count) return loop_count end)
   if by.noise then
     return #by.noise.list
   end
-  return by.passes and passes / loops.times or 1
+  return by.passes and loop_sum / loops.times or 1
 end
 
 -- Counts the work of a run that is trained on a file. The lengths of the file's examples are read, since the plan knows
--- only the largest length, task.longest. Returns nil without a file, or if the file does not exist or is empty; else
+-- only the largest length, task.longest. Returns nil without a file that has examples; else
 --   steps    the number of training steps
 --   train    the operations of these steps
 --   passes   the number of forward passes of all evaluations
@@ -243,7 +245,7 @@ local function collect_rates(items, get_rates)
   return rates_by_group, all_rates
 end
 
--- Returns the recorded measurements of earlier calls, by group and as a list (collect_rates). options: of M.format.
+-- Returns the measurements that earlier calls have recorded, in the form of collect_rates. options: as for M.format.
 local function read_records(items, options)
   return collect_rates(items, function(_, group) return speeds.read(group, get_conditions(options)) end)
 end
@@ -253,9 +255,9 @@ function M.has_records(items, options)
   return #select(2, read_records(items, options)) > 0
 end
 
--- Measures one trainer that is up to date of each group of cells, and records the results. If no trainer can be
--- measured, reads the records of earlier calls. Returns the results by group and as a list (collect_rates), and whether
--- they are records.
+-- Measures one trainer for each group of cells, and records the results. If no trainer is up to date and can be
+-- measured, reads the records of earlier calls. Returns the results in the form of collect_rates, and whether they are
+-- records.
 local function measure_groups(items, options)
   local rates_by_group, all_rates = collect_rates(items, function(item, group)
     local rates = item.is_fresh and measure(item, options) or nil
@@ -282,8 +284,7 @@ local function average_rates(all_rates)
     lines = { train = mean_line("train"), eval = mean_line("eval") } }
 end
 
--- Returns the seconds of training and of evaluation that remain for these runs. lines: a field of the result of
--- `measure`.
+-- Returns the seconds of training and of evaluation that remain for these runs. lines: from `measure`.
 local function estimate_on_files(cell, runs, lines)
   local work, train, eval = cell.data_work, 0, 0
   local train_seconds = lines.train.step * work.steps + lines.train.operation * work.train

@@ -81,12 +81,12 @@ function M.run(project, lines, max_concurrent, callbacks)
   local is_ok, message
   repeat
     is_ok, message = pcall(jobs.handle_all, jobs)
-    -- Lua raises this error at the first Ctrl-C; the loop then reads on.
-    if not is_ok and not tostring(message):find("interrupted!", 1, true) then
-      error(message, 0)
-    elseif not is_ok then
+    local is_interrupted = not is_ok and tostring(message):find("interrupted!", 1, true) -- by the first Ctrl-C
+    if is_interrupted then
       jobs.is_stopped = true
       send_signal(jobs.runner, "TERM")
+    elseif not is_ok then
+      error(message, 0)
     end
   until is_ok
   local is_closed = jobs.pipe:close()

@@ -1,8 +1,8 @@
 -- The progress of a study, as the folders of its runs record it; a sweep keeps no other record of progress.
 --
--- Input: the folder of all runs, cells of a study (grid.lua). Output: the goal of a cell, that is, the requirements on
--- its complete runs; the state and the progress of a run. Reads files, writes none; a file that grows is read up to its
--- last complete line.
+-- Input: the folder of all runs, cells of a study (grid.lua). Output: the goal of a cell, that is, what makes its runs
+-- complete; the state and the progress of a run. Reads files, writes none; a file that grows is read up to its last
+-- complete line.
 
 local canonical = require("base.canonical")
 local costs = require("plan.deriving.costs")
@@ -63,7 +63,7 @@ local function derive_files_goal(cell, decoding)
   return goal
 end
 
--- Whether a line has the requested examples. line.of: the number of existing examples, if fewer were evaluated.
+-- Whether a line has the requested examples. line.of: the number of all examples; nil if all were evaluated.
 local function is_requested(line, goal)
   if line.of then
     return line.examples == goal.max_examples and line.order == goal.order
@@ -83,8 +83,8 @@ local function is_complete(row, goal)
 end
 
 -- Reads the lines of eval.jsonl for a step with the requested draws, axes and decoding. Returns { [split] = {
--- [condition] = line } }; or nil and a text on damage. If a condition has several lines, the last line that fits the
--- goal counts, or else the last line.
+-- [condition] = line } }; or nil and a text on damage. A later line of a condition replaces an earlier line, unless
+-- only the earlier line fits the goal.
 local function read_lines(dir, goal, step)
   local lines, sets = {}, lists.index_by(goal.sets, function(set) return set.split end)
   local damage = run_files.read_evaluations(dir, {}, function(row)
@@ -96,8 +96,8 @@ local function read_lines(dir, goal, step)
       local line = { examples = row.examples, of = row.of, order = row.order or "hash", data = row.data }
       line.is_requested = set and belongs_to(line, set) and is_requested(line, goal)
       lines[row.split] = lines[row.split] or {}
-      local last = lines[row.split][key]
-      if not last or not last.is_requested or line.is_requested then
+      local earlier_line = lines[row.split][key]
+      if not earlier_line or not earlier_line.is_requested or line.is_requested then
         lines[row.split][key] = line
       end
     end
@@ -112,7 +112,7 @@ local function find_set_problem(set, lines, goal, facts)
   if not lines then
     return ("%s is not evaluated as requested"):format(set.shown)
   elseif set.digest and recorded_digest and recorded_digest ~= set.digest then
-    return other_bytes_text -- even if lines of the present file exist, since readers of runs trust run.json
+    return other_bytes_text -- even if eval.jsonl has lines for the new bytes: readers of runs trust run.json
   end
   for _, line in pairs(lines) do
     if not belongs_to(line, set) then
@@ -218,10 +218,13 @@ function M.read_locks()
   return lists.to_set(lists.map(inodes, function(inode) return math.tointeger(tonumber(inode)) end))
 end
 
--- Returns the number of requested conditions without a line at the last step; and whether all of these conditions have
--- lines with another decoding. If eval.jsonl is damaged, returns nil, nil and a text on the damage.
+-- Returns
+--   the number of requested conditions without a complete line at the last step; nil if eval.jsonl is damaged
+--   whether each of these conditions has a line, and all lines have another decoding than requested
+--   a text on damage, or nil
 local function count_missing(dir, goal, facts)
-  local missing_conditions, other_rows, has_lines, has_decoding = lists.copy(goal.conditions), {}, false, false
+  local missing_conditions, found_conditions = lists.copy(goal.conditions), {}
+  local has_lines, has_decoding = false, false
   local damage = run_files.read_evaluations(dir, {}, function(row)
     if row.step ~= facts.step or row.seed or row.split == "during" then
       return
@@ -231,19 +234,21 @@ local function count_missing(dir, goal, facts)
     if text and missing_conditions[text] and is_complete(row, goal) then
       missing_conditions[text] = nil
     elseif text then
-      other_rows[text] = true
+      found_conditions[text] = true
     end
   end)
   if damage then
     return nil, nil, damage
   end
   local remaining = canonical.sort_keys(missing_conditions)
-  local lacks_rows = lists.find(remaining, function(text) return not other_rows[text] end) ~= nil
-  return #remaining, has_lines and not has_decoding and not lacks_rows
+  local lacks_lines = lists.find(remaining, function(text) return not found_conditions[text] end) ~= nil
+  return #remaining, has_lines and not has_decoding and not lacks_lines
 end
 
--- Returns, for a run with all steps, a text on missing evaluations or nil; whether it was evaluated in another way; and
--- a text on damage or nil.
+-- Looks for missing evaluations of a run with all steps. Returns
+--   a text on missing evaluations, or nil
+--   whether the run was evaluated in another way
+--   a text on damage, or nil
 local function find_missing(dir, goal, facts)
   if goal.files then
     local problem, damage = find_files_problem(dir, goal.files, facts)
@@ -260,8 +265,8 @@ local function find_missing(dir, goal, facts)
     false
 end
 
--- Returns the last step of an ended run. For another run, returns the step of its checkpoint if the last logged step
--- exceeds `total`, otherwise 0.
+-- Returns the last step of a run that has ended. For a run that has not ended: the step of its checkpoint if more than
+-- `total` steps are logged, else 0.
 local function find_step(dir, facts, total)
   if facts.step then
     return facts.step
@@ -275,9 +280,9 @@ local function format_steps(goal, total)
   return goal.epochs and ("%d (%s)"):format(total, wording.count(goal.epochs, "epoch")) or tostring(total)
 end
 
--- Returns a state and a text for a run that ended without error but with fewer steps than requested, and for a run with
--- more steps; nil for other runs. If train.patience ended a run early, facts.patience_of_steps is the number of steps
--- that was requested then; the result is nil if the same number is requested now.
+-- Returns a state and a text for a run with more than `total` steps, and for a run that ended without error but with
+-- fewer steps; nil for other runs. If train.patience ended a run, facts.patience_of_steps is the number of steps that
+-- was requested. Such a run is complete while `total` is the same number.
 local function find_steps_state(goal, facts, step, total)
   if total and step > total then
     return "trained further", ("at step %d; the spec ends at step %s"):format(step, format_steps(goal, total))
@@ -333,8 +338,7 @@ end
 M.STATES = { "running", "queued", "to continue", "to evaluate", "trained further", "stopped", "failed", "damaged",
   "absent", "waiting" }
 
--- Returns the state of a run; and a text or nil, on the damage, or on how the run's steps or evaluation differ from the
--- requested ones.
+-- Returns the state of a run; and a text on damage, or on the difference between the run and the goal, or nil.
 function M.read_state(dir, goal, locks)
   local state, explanation = read_state_in_files(dir, goal)
   if state ~= "done" and locks[lfs.attributes(dir .. "/lock", "ino") or false] then
@@ -343,7 +347,7 @@ function M.read_state(dir, goal, locks)
   return state, explanation
 end
 
--- Returns the number of evaluated lengths up to the last line of eval.jsonl; 0 before the evaluation after training.
+-- Returns the number of lengths that the evaluation after training has finished.
 local function count_evaluated(dir, goal)
   local row = run_files.read_last_line(dir, "eval.jsonl")
   local is_final = row and row.split ~= "during" and row.split ~= "validation" and row.step == goal.total
@@ -403,9 +407,11 @@ local function survey_cell(cell, out, locks)
   end
 end
 
--- Reads every run of a study below `out`. Sets run.state, and cell.missing: the runs with work left, running runs
--- included, but no run behind a link; the list is empty if the cell's spec or a data file is missing. In cells with a
--- spec, also sets
+-- Reads every run of a study below `out`. Sets
+--   run.state            the state of M.read_state, or "waiting"
+--   cell.missing         the runs that a sweep must train or evaluate, and running runs. No run behind a link is in the
+--                        list. Without the cell's spec or one of its data files, the list is empty.
+-- In cells with a spec, also sets
 --   run.path             the path of the run's folder
 --   run.explanation      the text of M.read_state
 --   run.damage           a message on damaged files

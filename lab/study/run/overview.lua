@@ -22,13 +22,13 @@ local M = {}
 
 local NOTE_ORDER = { "study", "path", "absolute", "scale", "set", "started" }
 local STATES = ledger.STATES
-local MAX_DECISION_LINES = 12 -- at most this number of lines about existing runs, before a sweep begins
+local MAX_DECISION_LINES = 12 -- lines about existing runs that a sweep prints when it begins
 
 function M.print(...)
   io.stderr:write(table.concat({ ... }) .. "\n") -- one write, since other processes may write lines there, too
 end
 
-local printed_texts = {} -- the set of printed texts
+local printed_texts = {} -- { [text] = true }
 
 -- Prints warnings, each once in the process.
 function M.warn(texts)
@@ -40,7 +40,7 @@ function M.warn(texts)
   end
 end
 
--- Returns the values after `code`. If `value` is nil or false, ends the command with the exit code `code` and prints
+-- Returns its arguments after `code`. If `value` is nil or false, ends the command with the exit code `code` and prints
 -- "longhand: " and the message. A message that ends with a newline is printed without "longhand: ".
 function M.must(code, value, message, ...)
   if not value then
@@ -53,8 +53,9 @@ function M.list_runs(study)
   return lists.collect(study.cells, function(cell) return cell.runs end)
 end
 
--- Counts the runs of a cell that have ended in the folder of another spec with an equal plan. Returns { id (of that
--- spec), runs (the count) }; nil if there are none. out: the folder of all runs; ids: the names of its folders.
+-- Looks for a spec with another name but the same plan as a cell. If this spec has finished runs that the cell lacks,
+-- returns { id (of this spec), runs (the count of these runs) }, else nil. out: the folder of all runs; ids: the names
+-- of its folders.
 local function find_equal_runs(out, ids, cell)
   return lists.any(ids, function(id)
     local runs = lists.count(cell.runs, function(run)
@@ -99,7 +100,8 @@ function M.name_study(study)
   return study.name .. (study.scale and (" (%s)"):format(study.scale) or "")
 end
 
--- Counts { cells, runs, done, a count for each state, left }; left: runs that are neither done nor trained further.
+-- Returns the counts { cells, runs, done, left, and [state] for each state }. left: runs that are neither done nor
+-- trained further.
 function M.count_states(study)
   local runs = M.list_runs(study)
   local counts = { cells = #study.cells, runs = #runs, done = 0 }
@@ -131,7 +133,8 @@ function M.format_selection(study)
   return #study.cells < #study.ids and " of " .. M.format_cell_count(study) or ""
 end
 
--- Returns a cell's entry in the snapshot; adds texts of the user's files to `sources`, by the path of their copy.
+-- Returns a cell's entry in the snapshot. Sets sources[path] to the text of each of the user's files; path: of the
+-- file's copy.
 local function make_entry(cell, sources)
   local files = {}
   for field, file in pairs(snapshots.list_files(cell.spec)) do
@@ -185,8 +188,8 @@ function M.write_snapshot(out, study)
   return write.file(out .. "/" .. snapshots.get_path(study.name, study.scale), text)
 end
 
--- Writes OUT/<study>.json and the cells' snapshot; for a study from flags also its text, OUT/<study>.lua. Returns nil
--- and a message after an error.
+-- Writes OUT/<study>.json and the cells' snapshot; for a study from flags also OUT/<study>.lua. Returns nil and a
+-- message after an error.
 function M.write_note(options, study)
   local is_written, message = M.write_snapshot(options.out, study)
   if not is_written then
@@ -200,9 +203,6 @@ function M.write_note(options, study)
 end
 
 local MAX_NAMES = 3 -- names of cells in one line
-
--- Formats of the text on runs that the sweep leaves unchanged, by state.
-local UNCHANGED = { ["trained further"] = "%s; these runs stay unchanged" }
 
 local function describe_other_data(cell, outdated_run)
   local name, old_digest = cell.data.shown:match("[^/]*$"), versions.shorten(outdated_run.digest)
@@ -229,15 +229,15 @@ local function list_cell_decisions(cell)
       cell.earlier.differences, "; ")), cell.earlier.runs)
   end
   if cell.equal then
-    add("of an equal plan", ("in the folder %s; the cell is trained again under its own name. If no study has these "
-      .. "runs, reuse them: longhand runs rename RUNS/%s %s"):format(cell.equal.id, cell.equal.id, cell.id),
-      cell.equal.runs)
+    add("finished under the name " .. cell.equal.id, ("the plans are equal, but the cell is trained again under its "
+      .. "own name. If no study uses the other name, reuse these runs: longhand runs rename RUNS/%s %s"):format(
+      cell.equal.id, cell.id), cell.equal.runs)
   end
   for _, run in ipairs(cell.runs) do
     if run.link then
       add("behind a link", run.explanation)
     elseif run.explanation and run.state ~= "damaged" and run.state ~= "running" then
-      add(run.state, (UNCHANGED[run.state] or "%s"):format(run.explanation))
+      add(run.state, run.explanation .. (run.state == "trained further" and "; these runs stay unchanged" or ""))
     end
     -- Earlier runs with the same plan, seeds and learning rate, but with another training file.
     for _, outdated_run in ipairs(run.runs_on_other_data or {}) do

@@ -4,19 +4,18 @@
 -- Output: lines; a display that shows them.
 --
 -- Sums over runs have these fields:
---   runs                      the number of all runs
---   done, running, failed, waiting   the numbers of runs in these states
---   left                      the number of runs in none of these states
---   trained_further           the number of runs in `done` that have more steps than requested
---   to continue, to evaluate  the numbers of runs in these states; `left` contains them
---   unknown                   the number of runs with unknown work
---   unknown_done              the number of finished runs with unknown work
---   work, done_work           all operations, and the operations that are done
---   share                     done_work / work
---   is_known                  whether the work of all runs that are not done is known
---   step_rate                 the steps of training per second of all running runs
---   work_rate                 the operations per second of all running runs
---   best                      the best accuracy of all runs, nil if none is known
+--   runs              the number of all runs
+--   done              the number of runs that are done or trained further
+--   running, failed, waiting, to continue, to evaluate   the numbers of runs in these states
+--   trained_further   the number of runs that are trained further
+--   unknown           the number of runs with unknown work
+--   unknown_done      the number of finished runs with unknown work
+--   work, done_work   all operations, and the operations that are done
+--   share             done_work / work
+--   is_known          whether the work of all runs that are not done is known
+--   step_rate         the steps of training per second of all running runs
+--   work_rate         the operations per second of all running runs
+--   best              the best accuracy of all runs, nil if none is known
 
 local lists = require("base.lists")
 local escape = require("base.escape")
@@ -25,18 +24,15 @@ local shell = require("base.shell")
 
 local M = {}
 
-local COUNTED = { done = "done", running = "running", failed = "failed", waiting = "waiting",
-  ["trained further"] = "done" } -- a sweep skips such a run
-
 -- Adds a run to sums; the head of this file lists their fields.
 local function add_run(sums, cell, run)
   local goal, progress = cell.goal, run.progress
-  local state = COUNTED[run.state] or "left"
-  sums.runs, sums[state] = sums.runs + 1, sums[state] + 1
-  sums.trained_further = sums.trained_further + (run.state == "trained further" and 1 or 0)
-  if state == "left" and sums[run.state] then
-    sums[run.state] = sums[run.state] + 1
+  local state = run.state == "trained further" and "done" or run.state -- a sweep skips runs that are trained further
+  sums.runs = sums.runs + 1
+  if sums[state] then
+    sums[state] = sums[state] + 1
   end
+  sums.trained_further = sums.trained_further + (run.state == "trained further" and 1 or 0)
   if goal and goal.total then
     sums.work = sums.work + goal.work
     if state == "done" then
@@ -57,8 +53,8 @@ local function add_run(sums, cell, run)
   end
 end
 
--- Completes sums. mean_work: the mean work of the runs with known work; each other run is counted with this work. nil
--- if no work is known; then each run is counted with a work of 1.
+-- Completes sums. A run with unknown work counts with mean_work, or with 1. mean_work: the mean of the runs with known
+-- work; nil if there are none.
 local function complete_sums(sums, mean_work)
   local run_work = mean_work or 1
   sums.work = sums.work + sums.unknown * run_work
@@ -84,7 +80,7 @@ end
 
 local function sum_runs(cells)
   -- Operations are floats, since the operations of a study can exceed the largest integer.
-  local sums = { runs = 0, done = 0, trained_further = 0, running = 0, failed = 0, waiting = 0, left = 0,
+  local sums = { runs = 0, done = 0, trained_further = 0, running = 0, failed = 0, waiting = 0,
     ["to continue"] = 0, ["to evaluate"] = 0,
     done_work = 0.0, work = 0.0, step_rate = 0.0, work_rate = 0.0, unknown = 0, unknown_done = 0 }
   for cell, run in lists.iterate_nested(cells, "runs") do
@@ -93,9 +89,11 @@ local function sum_runs(cells)
   return sums
 end
 
--- Returns the sums of all cells; groups of cells, { name, cells (their count), sums }, in the order of the grid; and
--- the number of axes that distinguish groups. Cells that differ only in the last axes are merged into a group, until
--- there are at most `max_groups` groups or a single axis distinguishes them.
+-- Merges cells that differ only in the last axes into a group, until there are at most `max_groups` groups or a single
+-- axis distinguishes them. Returns
+--   the sums of all cells
+--   the groups, { name, cells (their count), sums }, in the order of the grid
+--   the number of axes that distinguish groups
 function M.sum_up(study, max_groups)
   local total, depth = sum_runs(study.cells), #study.axes
   local groups = group_cells(study, depth)
@@ -111,13 +109,13 @@ function M.sum_up(study, max_groups)
   return complete_sums(total, mean), groups, depth
 end
 
-local MAX_COLUMNS = 120 -- width of a line on a terminal
-local GROUP_COLUMNS = 110 -- width of a group's line in text of unlimited width
-local MAX_FAILURES = 4 -- lines of failures
+local MAX_COLUMNS = 120 -- maximum width of a line on a terminal
+local GROUP_COLUMNS = 110 -- maximum width of a group's line without a terminal
+local MAX_FAILURES = 4 -- lines about failures on a terminal
 local MIN_NAME_WIDTH = 8 -- characters of a group's name
 local BAR_WIDTH = 8 -- characters of a group's bar
 local OTHER_LINES = 4 -- lines for the title, the bar of the study, the heads of columns, and the cursor
-local COUNTS_FORMAT = "%9s %7s %6s %8s %6s %6s" -- done, running, failed, steps/s, best, left
+local COUNTS_FORMAT = "%9s %7s %6s %8s %6s %6s" -- done, running, failed, steps/s, best, time left
 
 -- Formats a share as a bar "[####....]", of 20 characters by default, as trainers show it.
 function M.format_bar(share, width)
@@ -168,9 +166,9 @@ function M.format_total(total, seconds_left)
   return ("%s %s; %s"):format(M.format_bar(total.share), format_counts(total), format_pace(total, seconds_left))
 end
 
--- Returns a function that estimates the remaining seconds from the current sums and the time; nil if it cannot. The
--- estimate uses the work that was done since the function's first call, or since the number of runs with unknown work
--- changed. Before any work is done, it uses the operations per second of the running runs.
+-- Returns a function that returns the remaining seconds, nil if they cannot be estimated. The speed of work is measured
+-- from the function's first call on, and anew after each change of total.unknown. Before any work is done, the speed is
+-- total.work_rate.
 function M.make_time_estimator()
   local first_work, start_time, unknown_count
   return function(total, now)
@@ -268,7 +266,7 @@ end
 local Display = {}
 Display.__index = Display
 
-local PLAIN_SECONDS = 30 -- between two lines if the display is not redrawn
+local PLAIN_SECONDS = 30 -- between two texts if the display is not redrawn
 
 -- Opens a display on stdout (1) or stderr (2).
 function M.open_display(descriptor)
