@@ -36,11 +36,11 @@ end
 
 local function format_lines(list)
   return table.concat(lists.map(list, function(line)
-    return ("%d:%s"):format(line.line, format_number(line.value))
+    return ("%d:%s"):format(line.index, format_number(line.value))
   end), " ")
 end
 
--- Returns three texts: "line:value ..." of all lines; their mean, deviation and threshold; the selected lines.
+-- Returns three texts: "index:value ..." of all lines; their mean, deviation and threshold; the selected lines.
 local function describe_lines(result)
   return format_lines(result.lines), ("%s %s %s"):format(format_number(result.mean), format_number(result.deviation),
     format_number(result.threshold)), format_lines(result.kept_lines)
@@ -129,7 +129,7 @@ function TestExamples.test_lines_of_the_square_matrix_extend_to_five_by_five()
     { { "line=mean", "shortest=1" }, with_corners } }) do
     local choices = read_choices(table.unpack(case[1])).self
     local head = assert(lines.find(SQUARE, choices))
-    lu.assertEquals(format_bias(lines.extend(head.kept_lines, 5, 5, choices)), format_open_cells(5, 5, case[2]))
+    lu.assertEquals(format_bias(lines.make_bias(head.kept_lines, 5, 5, choices)), format_open_cells(5, 5, case[2]))
   end
 end
 
@@ -147,7 +147,7 @@ function TestExamples.test_lines_of_the_rectangle_are_found_and_extended()
     { "1", { { 0, 3, 0 }, { 1, 4, 0 }, { 2, 5, 0 }, { 3, 6, 0 } } } }) do
     local choices = read_choices("directions.cross=" .. case[1]).cross
     local head = assert(lines.find(RECTANGLE, choices))
-    lu.assertEquals(format_bias(lines.extend(head.kept_lines, 4, 8, choices)), format_open_cells(4, 8, case[2]))
+    lu.assertEquals(format_bias(lines.make_bias(head.kept_lines, 4, 8, choices)), format_open_cells(4, 8, case[2]))
   end
 end
 
@@ -166,7 +166,7 @@ TestLines = {}
 
 -- Returns the indices of the selected lines, as text.
 local function list_selected(head)
-  return table.concat(lists.map(head.kept_lines, function(line) return line.line end), " ")
+  return table.concat(lists.map(head.kept_lines, function(line) return line.index end), " ")
 end
 
 -- Numbers that look random and are equal on every machine.
@@ -271,7 +271,7 @@ function TestBias.test_a_bias_of_diagonals_is_a_table_by_distance()
     local value = .1 + compute_noise(0, distance + 20)
     bias_by_distance[distance] = value > mean and value or nil
   end
-  local bias = lines.extend(kept_lines, 9, 12, choices)
+  local bias = lines.make_bias(kept_lines, 9, 12, choices)
   for row = 0, 8 do
     for column = 0, 11 do
       local actual, expected = bias.values[row * 12 + column + 1], bias_by_distance[column - row]
@@ -284,24 +284,24 @@ end
 -- In a transparent row, all cells have the bias 0.
 function TestBias.test_heads_and_rows_without_an_open_cell_are_transparent()
   local choices = assert(fields.read("usual", {})).cross
-  lu.assertEquals(format_bias(lines.extend({}, 2, 3, choices)), "0 0 0\n0 0 0")
-  local kept_lines = { { direction = -1, line = 2, value = -1.5 } }
-  lu.assertEquals(format_bias(lines.extend(kept_lines, 3, 3, choices)), "-1.5 - 0\n0 0 0\n0 0 0")
+  lu.assertEquals(format_bias(lines.make_bias({}, 2, 3, choices)), "0 0 0\n0 0 0")
+  local kept_lines = { { direction = -1, index = 2, value = -1.5 } }
+  lu.assertEquals(format_bias(lines.make_bias(kept_lines, 3, 3, choices)), "-1.5 - 0\n0 0 0\n0 0 0")
   choices = assert(fields.read("usual", { "corner=none" })).cross
-  lu.assertEquals(format_bias(lines.extend(kept_lines, 3, 3, choices)), "-1.5 - -\n0 0 0\n0 0 0")
+  lu.assertEquals(format_bias(lines.make_bias(kept_lines, 3, 3, choices)), "-1.5 - -\n0 0 0\n0 0 0")
   choices = assert(fields.read("usual", { "corner=all" })).cross
-  lu.assertEquals(format_bias(lines.extend({}, 2, 3, choices)), "- - 0\n0 0 0")
+  lu.assertEquals(format_bias(lines.make_bias({}, 2, 3, choices)), "- - 0\n0 0 0")
   choices = assert(fields.read("code", {})).self -- self-attention has no open corner
-  lu.assertEquals(format_bias(lines.extend({}, 2, 2, choices)), "0 0\n0 0")
+  lu.assertEquals(format_bias(lines.make_bias({}, 2, 2, choices)), "0 0\n0 0")
 end
 
 -- In a decoder, keys after the query are closed, even in a transparent row.
 function TestBias.test_a_causal_bias_has_no_later_keys()
   local choices = assert(fields.read("usual", {})).self
-  lu.assertEquals(format_bias(lines.extend({}, 2, 2, choices, true)), "0 -\n0 0")
-  local kept_lines = { { direction = 1, line = 1, value = 2 }, { direction = 0, line = 0, value = 1 } }
-  lu.assertEquals(format_bias(lines.extend(kept_lines, 3, 3, choices, true)), "1 - -\n1 - -\n1 - -")
-  lu.assertEquals(format_bias(lines.extend({ kept_lines[1] }, 2, 2, choices, true)), "0 -\n0 0")
+  lu.assertEquals(format_bias(lines.make_bias({}, 2, 2, choices, true)), "0 -\n0 0")
+  local kept_lines = { { direction = 1, index = 1, value = 2 }, { direction = 0, index = 0, value = 1 } }
+  lu.assertEquals(format_bias(lines.make_bias(kept_lines, 3, 3, choices, true)), "1 - -\n1 - -\n1 - -")
+  lu.assertEquals(format_bias(lines.make_bias({ kept_lines[1] }, 2, 2, choices, true)), "0 -\n0 0")
 end
 
 -- The bias of one head, computed cell by cell from the mask that facets/lines.lua derives from a spec.
@@ -340,13 +340,13 @@ function TestBias.test_the_lines_facet_gives_the_same_bias()
     end)
     local kept_lines, list = assert(lines.find(head, choices)).kept_lines, {}
     for i, line in ipairs(kept_lines) do
-      list[i] = { head = 0, direction = line.direction, line = line.line, value = line.value }
+      list[i] = { head = 0, direction = line.direction, line = line.index, value = line.value }
     end
     local mask = facet.make_mask({ lines = { list = list, zero_corner = corner, columns = align } },
       { name = "cross", heads = 1, cross = cross }, not cross)
     for _, size in ipairs(mask and { { head.rows, head.columns }, { 9, cross and 12 or 9 }, { 3, 3 } } or {}) do
       compared_count = compared_count + 1
-      lu.assertEquals(format_bias(lines.extend(kept_lines, size[1], size[2], choices, not cross)),
+      lu.assertEquals(format_bias(lines.make_bias(kept_lines, size[1], size[2], choices, not cross)),
         format_bias(compute_facet_bias(mask, size[1], size[2])), ("case %d, %d x %d"):format(case, size[1], size[2]))
     end
   end
@@ -358,8 +358,8 @@ end
 function TestBias.test_columns_are_aligned()
   local choices = read_choices("directions.cross=0", "directions.self=0")
   local head = make_matrix({ 0, 0, 1, 0, 0 })
-  local cross_bias = lines.extend(assert(lines.find(head, choices.cross)).kept_lines, 1, 7, choices.cross)
-  local self_bias = lines.extend(assert(lines.find(head, choices.self)).kept_lines, 1, 7, choices.self)
+  local cross_bias = lines.make_bias(assert(lines.find(head, choices.cross)).kept_lines, 1, 7, choices.cross)
+  local self_bias = lines.make_bias(assert(lines.find(head, choices.self)).kept_lines, 1, 7, choices.self)
   lu.assertEquals({ format_bias(cross_bias), format_bias(self_bias) }, { "- - - - 0 - -", "- - 0 - - - -" })
 end
 

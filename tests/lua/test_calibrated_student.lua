@@ -15,14 +15,14 @@ TestStudent = {}
 -- Returns the text of a student's spec: the teacher's spec with the given lines, and without facets that depend on
 -- positions. encoding: the teacher's encoding; cross: the lines of cross-attention.
 local function write_student(encoding, cross)
-  return student.write_spec({ base = "./a.lua", comment = { "A comment." }, encoding = encoding,
-    lines = { decoder = { list = {}, choices = {} }, cross = cross } })
+  return student.write_spec({ base = "./a.lua", comment = { "A comment." }, teacher_encoding = encoding,
+    disables_positions = true, lines = { decoder = { list = {}, choices = {} }, cross = cross } })
 end
 
 function TestStudent.test_a_student_s_spec_lists_its_lines()
-  local cross = { list = { { head = 3, direction = -1, line = 1, value = -0.0 },
-    { head = 4, direction = 1, line = -2, value = -1 / 3 } }, choices = { corner = "lines", align = "right" } }
-  lu.assertEquals(write_student(nil, cross), [[
+  local cross = { list = { { head = 3, direction = -1, index = 1, value = -0.0 },
+    { head = 4, direction = 1, index = -2, value = -1 / 3 } }, choices = { corner = "lines", align = "right" } }
+  lu.assertEquals(write_student({}, cross), [[
 -- A comment.
 return {
   use = "./a.lua",
@@ -39,14 +39,14 @@ return {
 end
 
 function TestStudent.test_choices_other_than_defaults_are_written()
-  local cross = { list = { { head = 0, direction = 0, line = 1, value = 0 } },
+  local cross = { list = { { head = 0, direction = 0, index = 1, value = 0 } },
     choices = { corner = "none", align = "left" } }
-  local text = write_student(nil, cross)
+  local text = write_student({}, cross)
   lu.assertStrContains(text, 'zero_corner = "none",')
   lu.assertStrContains(text, 'columns = "left",')
-  text = write_student(nil, { list = {}, choices = { corner = "all", align = "right" } })
+  text = write_student({}, { list = {}, choices = { corner = "all", align = "right" } })
   lu.assertStrContains(text, '      lines = {\n        list = {},\n        zero_corner = "all",\n      },')
-  lu.assertNotStrContains(write_student(nil, { list = {}, choices = { corner = "lines", align = "right" } }), "lines")
+  lu.assertNotStrContains(write_student({}, { list = {}, choices = { corner = "lines", align = "right" } }), "lines")
 end
 
 function TestStudent.test_positions_are_left_out_of_all_families()
@@ -78,11 +78,11 @@ end
 -- Lines replace the mask of a family; families without lines keep their masks.
 function TestStudent.test_lines_replace_masks()
   local window = { kind = "window", left = 1, right = 0 }
-  local lines_of_cross = { list = { { head = 0, direction = -1, line = 1, value = 0 } }, choices = { corner = "lines",
+  local lines_of_cross = { list = { { head = 0, direction = -1, index = 1, value = 0 } }, choices = { corner = "lines",
     align = "right" } }
   local masks = { decoder = { mask = window }, cross = { mask = { kind = "antidiagonal" } } }
-  local text = student.write_spec({ base = "./t.lua", comment = {}, masks = masks, lines = { cross = lines_of_cross,
-    decoder = { list = {}, choices = { align = "left" } } } })
+  local text = student.write_spec({ base = "./t.lua", comment = {}, teacher_encoding = masks,
+    lines = { cross = lines_of_cross, decoder = { list = {}, choices = { align = "left" } } } })
   lu.assertStrContains(text, '    cross = {\n      mask = { kind = "full" },\n      lines = {')
   lu.assertNotStrContains(text, "decoder = {")
   lu.assertTrue(student.replaces_masks({ cross = lines_of_cross }, masks))
@@ -94,9 +94,11 @@ end
 function TestStudent.test_init_of_the_student_is_written_if_it_is_given()
   for init, line in pairs({ ["../t/checkpoint.safetensors"] = '\n  init = "../t/checkpoint.safetensors",\n  encoding',
     [false] = "\n  init = false,\n  encoding" }) do
-    lu.assertStrContains(student.write_spec({ base = "./t.lua", comment = {}, init = init, lines = {} }), line)
+    lu.assertStrContains(student.write_spec({ base = "./t.lua", comment = {}, init = init,
+      teacher_encoding = {}, lines = {} }), line)
   end
-  lu.assertNotStrContains(student.write_spec({ base = "./t.lua", comment = {}, lines = {} }), "init")
+  lu.assertNotStrContains(student.write_spec({ base = "./t.lua", comment = {}, teacher_encoding = {}, lines = {} }),
+    "init")
 end
 
 function TestStudent.test_paths_are_relative_to_the_student_s_folder()
@@ -111,8 +113,8 @@ TestControls = {}
 -- Lines of cross-attention with three heads; head 1 has no line. The controls of these lines are named values, shifted,
 -- heads and random.
 local FAMILY = { choices = { align = "right" }, list = {
-  { head = 0, direction = -1, line = 3, value = 0 }, { head = 0, direction = 0, line = 0, value = -1 },
-  { head = 2, direction = 1, line = -2, value = -0.5 }, { head = 2, direction = 1, line = 0, value = -2 },
+  { head = 0, direction = -1, index = 3, value = 0 }, { head = 0, direction = 0, index = 0, value = -1 },
+  { head = 2, direction = 1, index = -2, value = -0.5 }, { head = 2, direction = 1, index = 0, value = -2 },
 } }
 
 local function make_control(name, seed)
@@ -121,14 +123,14 @@ end
 
 function TestControls.test_the_control_named_values_sets_all_values_to_0()
   for i, line in ipairs(make_control("values")) do
-    lu.assertEquals({ line.head, line.line, line.value }, { FAMILY.list[i].head, FAMILY.list[i].line, 0 })
+    lu.assertEquals({ line.head, line.index, line.value }, { FAMILY.list[i].head, FAMILY.list[i].index, 0 })
   end
   lu.assertEquals(make_control(nil), FAMILY.list) -- not a control
 end
 
 -- Anti-diagonals and columns are counted from the last key.
 function TestControls.test_the_control_named_shifted_moves_every_line_one_key_to_the_left()
-  lu.assertEquals(lists.map(make_control("shifted"), function(line) return line.line end), { 4, 1, -3, -1 })
+  lu.assertEquals(lists.map(make_control("shifted"), function(line) return line.index end), { 4, 1, -3, -1 })
 end
 
 function TestControls.test_the_control_named_heads_moves_all_lines_of_a_head_together()
@@ -151,9 +153,9 @@ function TestControls.test_the_control_named_random_keeps_the_count_of_lines_by_
     for i, line in ipairs(list) do
       lu.assertEquals({ line.head, line.direction, line.value }, { FAMILY.list[i].head, FAMILY.list[i].direction,
         FAMILY.list[i].value })
-      lu.assertTrue(line.line >= (line.direction == 0 and 0 or -3) and line.line <= 5)
-      distinct_lines[("%d %d %d"):format(line.head, line.direction, line.line)] = true
-      has_other_line = has_other_line or line.line ~= FAMILY.list[i].line
+      lu.assertTrue(line.index >= (line.direction == 0 and 0 or -3) and line.index <= 5)
+      distinct_lines[("%d %d %d"):format(line.head, line.direction, line.index)] = true
+      has_other_line = has_other_line or line.index ~= FAMILY.list[i].index
     end
     lu.assertEquals(#canonical.sort_keys(distinct_lines), 4)
   end

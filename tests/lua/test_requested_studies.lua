@@ -53,12 +53,12 @@ function TestFlags.test_seeds_of_parts()
   lu.assertEquals(lists.map(study.cells[1].runs, function(run) return (run.dir:match("seed.*$")) end),
     { "seed0", "seed0.data1", "seed0.init1", "seed0.init1.data1" })
   lu.assertNil(study.warnings[2]) -- the first is about the interval of metrics
-  local text = "seeds of draws have no effect in %s: 2 of %d cells draw neither positions nor dropout, so that runs "
-    .. "with other seeds of draws are equal"
+  local text = "seeds of draws have no effect without random positions or dropout: this concerns 2 of %d cells, for "
+    .. "example %s"
   study = assert(settle({ axes = { "encoding=rope,none" }, seeds_draws = "0:1", set = { "model.dropout=0" } }))
-  lu.assertEquals(study.warnings[2], text:format("probe_rope", 2))
+  lu.assertEquals(study.warnings[2], text:format(2, "probe_rope"))
   study = assert(settle({ axes = { "encoding=rope,none", "model.dropout=0,0.1" }, seeds_draws = "0:1" }))
-  lu.assertEquals(study.warnings[2], text:format("probe_rope_dropout_0", 4))
+  lu.assertEquals(study.warnings[2], text:format(4, "probe_rope_dropout_0"))
   study = assert(settle({ axes = { "encoding=rope" }, seeds_draws = "0:1", set = { "model.dropout=0",
     "encoding.positions={kind='randomized',max_position=64}" } }))
   lu.assertNil(study.warnings[2])

@@ -203,7 +203,7 @@ end
 
 local function tabulate_matrix(groups, step, measure, title)
   return sheets.tabulate_pairs({ name = measure .. "-" .. step.name, title = ("%s of attention, %s"):format(title,
-    sheets.STEPS[step.name]), caption = step.shape .. " each, all layers; mean over all pairs of seeds "
+    sheets.STEP_TITLES[step.name]), caption = step.shape .. " each, all layers; mean over all pairs of seeds "
     .. "(on the diagonal: pairs of different seeds); *: masked attention" }, groups, name_group, function(a, b)
       return format_number("%.3f", mean(find_similarities(step, a, b, ALL_LAYERS)[measure]))
     end)
@@ -218,7 +218,7 @@ local function tabulate_levels(groups, step, notes)
     end)
     return { name_group(group), group.mask, ("%d"):format(#group.runs), table.unpack(levels) }
   end)
-  return sheets.tabulate({ name = "levels-" .. step.name, title = "Reference values, " .. sheets.STEPS[step.name],
+  return sheets.tabulate({ name = "levels-" .. step.name, title = "Reference values, " .. sheets.STEP_TITLES[step.name],
     caption = "ceiling: other seeds of the same cell; floor: uniform attention under the window or causal mask; mean "
     .. "± sd (n - 1) over pairs or seeds; divergences in nats, from 0 (equal) to ln 2 = 0.693 (the maximum)",
     heads = { "cell", "mask", "seeds", "cosine, ceiling", "cosine, floor", "divergence, ceiling", "divergence, floor" },
@@ -261,7 +261,8 @@ end
 
 local function make_picture(groups, steps)
   local rows = lists.map(steps, function(step)
-    return { label = sheets.STEPS[step.name], make_panel(groups, step, "cosine", 1, "cosine, from 0 to 1", { 0, 1 }),
+    return { label = sheets.STEP_TITLES[step.name],
+      make_panel(groups, step, "cosine", 1, "cosine, from 0 to 1", { 0, 1 }),
       make_panel(groups, step, "divergence", -1, "divergence, from ln 2 to 0", { -MAX_DIVERGENCE, 0 }) }
   end)
   local space = heat.measure_names(lists.map(groups, name_group))
@@ -281,7 +282,7 @@ local function describe_reference(groups, step, reference)
     end) }
   end))
   return table_text.wrap(("Cosine with %s against accuracy, %s: Pearson %s, Spearman %s over %s; %s and %s over the "
-    .. "means of %s"):format(escape.plain(reference.name), sheets.STEPS[step.name],
+    .. "means of %s"):format(escape.plain(reference.name), sheets.STEP_TITLES[step.name],
     format_number("%.3f", over_runs.pearson), format_number("%.3f", over_runs.spearman),
     wording.count(over_runs.points, "run"), format_number("%.3f", over_means.pearson),
     format_number("%.3f", over_means.spearman), wording.count(over_means.points, "cell")), sheets.WIDTH)

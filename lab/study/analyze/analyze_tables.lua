@@ -186,7 +186,7 @@ local PANELS_PER_ROW = 6 -- panels in a row of the picture
 
 local function tabulate_distances(result, options)
   local heads = lists.join({ "cell", "seeds", "accuracy" }, lists.map(COLUMNS, function(column)
-    return ("%s, %s"):format(MEASURE_TITLES[column.measure], sheets.STEPS[column.step])
+    return ("%s, %s"):format(MEASURE_TITLES[column.measure], sheets.STEP_TITLES[column.step])
   end))
   local rows = lists.map(result.groups, function(group)
     local row = { group.name, ("%d"):format(group.count), format_number("%.2f", statistics.mean(group.scores)) }
@@ -207,7 +207,7 @@ local function tabulate_correlations(list)
     lists.append(heads, { MEASURE_TITLES[measure], "(ranks)" })
   end
   local rows = lists.map(lists.group(means, function(item) return item.over .. "\n" .. item.step end), function(items)
-    local row = { ("%s, %s"):format(items[1].over, sheets.STEPS[items[1].step]), ("%d"):format(items[1].points) }
+    local row = { ("%s, %s"):format(items[1].over, sheets.STEP_TITLES[items[1].step]), ("%d"):format(items[1].points) }
     for _, item in ipairs(items) do
       lists.append(row, { format_number("%.3f", item.pearson), format_number("%.3f", item.spearman) })
     end
@@ -247,7 +247,8 @@ local function tabulate_similarity(result, list, step)
     end)
     return format_number("%.4f", statistics.mean(pair.values))
   end
-  return sheets.tabulate_pairs({ name = "similarity-" .. step, title = "Cosine between tables, " .. sheets.STEPS[step],
+  return sheets.tabulate_pairs({ name = "similarity-" .. step,
+    title = "Cosine between tables, " .. sheets.STEP_TITLES[step],
     caption = "of flattened tables, mean over blocks, then over all pairs of seeds (on the diagonal: pairs of "
     .. "different seeds)" },
     result.groups, function(group) return group.name end, format_mean)
@@ -272,7 +273,7 @@ local function make_picture(result, correlations, options)
     "Trained tables (first seed, first block), rotated towards the first panel: positions down, channels across")
   lists.append(rows, lists.map(STEPS, function(step)
     return lists.append({ label = ("Accuracy in percent against the measure above each panel, %s: points are runs")
-      :format(sheets.STEPS[step]) }, lists.map(MEASURES, function(measure)
+      :format(sheets.STEP_TITLES[step]) }, lists.map(MEASURES, function(measure)
         return draw_points(result, step, measure, correlations[step .. measure])
       end))
   end))

@@ -1,9 +1,7 @@
 -- Position tables: the vectors that a model adds to its tokens for their positions.
 --
--- Input: the path of a checkpoint, the spec in run.json. Learned and frozen tables are read from checkpoints; sinusoids
--- are computed from the spec. Output: a list of tables:
---   block     the place that adds the table: "input"; the name of one block, such as "layers.0"; or the word "block",
---             for all blocks
+-- Learned and frozen tables are read from a checkpoint; sinusoids are computed from the spec in run.json. A table:
+--   block     where the model adds the table: "input", a block's name, such as "layers.0", or "block" for all blocks
 --   values    row-major
 --   rows      the number of rows; row i has the vector of position i
 --   columns   the number of columns (channels)
@@ -16,9 +14,9 @@ local M = {}
 
 local INPUT = 1 -- exit code
 
--- Stores the waves of a position in `width` channels from values[first] on: sines in channels 0, 2, ... and cosines in
--- channels 1, 3, ...; if in_halves, sines in the first half and cosines in the second.
-local function put_wave(values, first, width, position, in_halves)
+-- Stores the sinusoid of a position in `width` channels; values[first] is channel 0. Sines and cosines alternate. If
+-- in_halves, all sines come before all cosines.
+local function put_sinusoid(values, first, width, position, in_halves)
   for k = 0, width // 2 - 1 do
     local angle = position * 10000.0 ^ (-2.0 * k / width)
     values[first + (in_halves and k or 2 * k)] = math.sin(angle)
@@ -30,23 +28,23 @@ end
 function M.compute_line(rows, width, in_halves)
   local values = {}
   for position = 0, rows - 1 do
-    put_wave(values, position * width + 1, width, position, in_halves)
+    put_sinusoid(values, position * width + 1, width, position, in_halves)
   end
   return values
 end
 
--- Returns the vectors of the first `count` cells of a grid with `columns` cells in each row, in reading order: the
--- sinusoid of a cell's column in the first half of the channels, the sinusoid of its row in the second half.
-function M.compute_grid(count, columns, width, in_halves)
+-- Returns the vectors of the first `count` cells of a grid, row by row. The first half of the channels has the sinusoid
+-- of the cell's column, the second half the sinusoid of the cell's row.
+function M.compute_grid(count, grid_columns, width, in_halves)
   local values, half = {}, width // 2
   for cell = 0, count - 1 do
-    put_wave(values, cell * width + 1, half, cell % columns, in_halves)
-    put_wave(values, cell * width + half + 1, half, cell // columns, in_halves)
+    put_sinusoid(values, cell * width + 1, half, cell % grid_columns, in_halves)
+    put_sinusoid(values, cell * width + half + 1, half, cell // grid_columns, in_halves)
   end
   return values
 end
 
--- Returns the stored tables as { name, block, number (of the block, -1 for the input) }, in order.
+-- Returns the stored tables, ordered by block: { name, block, number (of the block; -1: the input) }.
 local function list_tables(file)
   local list = lists.map(file.names, function(name)
     local block = not name:find("^optimizer%.") and name:match("^(.+)%.position%.weight$")
@@ -71,12 +69,12 @@ local function read_stored(file, item, rows)
   return { block = item.block, values = values, rows = rows, columns = columns }
 end
 
--- Returns the table that depends on a run's spec alone, in a list; an empty list if there is none.
-local function compute_table(spec, rows, columns)
+-- Returns a list with the table of sinusoids of a spec; an empty list for other encodings.
+local function compute_table(spec, rows, grid_columns)
   local encoding, width = spec.encoding or {}, spec.model.width
   local positions, additive = encoding.positions or {}, encoding.additive or {}
   local in_halves = additive.channels ~= "interleaved"
-  local values = positions.kind == "grid" and M.compute_grid(rows, columns, width, in_halves)
+  local values = positions.kind == "grid" and M.compute_grid(rows, grid_columns, width, in_halves)
     or positions.kind == "index" and M.compute_line(rows, width, in_halves)
   if additive.kind ~= "sinusoid" or not values then
     return {}
@@ -84,12 +82,12 @@ local function compute_table(spec, rows, columns)
   return { { block = additive.at or "input", values = values, rows = rows, columns = width } }
 end
 
--- Returns a run's position tables. path: the path of the checkpoint; rows: the number of positions; columns: the number
--- of cells in a grid's row.
-function M.read(path, spec, rows, columns)
+-- Returns a run's position tables. path: the checkpoint; rows: the number of positions; grid_columns: the number of
+-- columns of the task's grid.
+function M.read(path, spec, rows, grid_columns)
   local file = stop.must(INPUT, safetensors.open(path))
   local list = lists.map(list_tables(file), function(item) return read_stored(file, item, rows) end)
-  return #list > 0 and list or compute_table(spec, rows, columns)
+  return #list > 0 and list or compute_table(spec, rows, grid_columns)
 end
 
 -- Whether training changes the position tables of a spec.

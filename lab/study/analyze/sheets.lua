@@ -1,6 +1,6 @@
--- Tables of analyses: on the screen, and as lines of CSV.
+-- Tables of analyses as text: for the screen, as LaTeX and as CSV.
 --
--- Input: texts and numbers; models of tables, which M.tabulate makes (table_entries.lua). Output: text.
+-- M.tabulate (table_entries.lua) makes a model of a table. Other functions format the model.
 
 local csv = require("lab.study.report.tables.csv")
 local entries = require("lab.study.report.tables.table_entries")
@@ -14,14 +14,15 @@ local M = {}
 
 M.WIDTH = 100 -- characters of a line on the screen
 local MAX_ROWS, MAX_NOTES = 40, 12 -- on the screen; files have all rows and notes
-local MAX_DAMAGED = 5 -- lines on damaged runs in a message
+local MAX_DAMAGED = 5 -- damaged runs that a message lists
 
 M.MISSING = "-"
-M.STEPS = { start = "step 0", trained = "trained" } -- names of the steps of a model
+-- Titles of a run's two checkpoints, before and after training.
+M.STEP_TITLES = { start = "step 0", trained = "trained" }
 
 M.tabulate = entries.tabulate
 
--- Formats numbers with a format; returns MISSING if the first number is nil.
+-- Formats numbers. Returns MISSING if the first number is nil.
 function M.format_number(form, ...)
   return ... and form:format(...) or M.MISSING
 end
@@ -41,15 +42,17 @@ function M.render(model)
     and ("  and %d more\n"):format(remaining_count) or "")
 end
 
--- Returns tables as LaTeX. list: models of tables, and texts, which are left out.
+-- Returns tables as LaTeX. list: models of tables; texts in the list are left out.
 function M.render_latex(list)
   return table.concat(lists.map(list, function(model)
     return type(model) == "table" and table_latex.render(model) or nil
   end), "\n")
 end
 
--- Returns a table with a row and a column for each group. model: as for M.tabulate, without heads and rows.
--- get_name(group) returns a group's name; format(a, b) returns the text in the row of a and the column of b.
+-- Returns the model of a table with a row and a column for each group.
+--   model             the fields for M.tabulate, without heads and rows
+--   get_name(group)   returns a group's name
+--   format(a, b)      returns the text in the row of a and the column of b
 function M.tabulate_pairs(model, groups, get_name, format)
   local names = lists.map(groups, get_name)
   return M.tabulate(lists.merge(model, { heads = lists.join({ "cell" }, names), rows = lists.map(groups, function(a, i)
@@ -67,8 +70,10 @@ local function get_value(row, field)
   return row[field] or lists.get(row, field)
 end
 
--- Makes a CSV file with a line for each row. columns: words NAME or NAME=FIELD, where FIELD (by default NAME) is a path
--- of fields of the row, such as a.name, or count:, mean: or sd: and the path of a list of numbers.
+-- Returns a CSV file, { path, text }, with a line for each row. columns: words NAME=FIELD; NAME alone means NAME=NAME.
+-- FIELD has one of two forms:
+--   a path in the row, such as a.name
+--   count:PATH, mean:PATH or sd:PATH, where PATH is the path of a list of numbers
 function M.to_csv(path, columns, rows)
   local heads, fields = {}, {}
   for name, field in columns:gmatch("([%w_]+)=?(%S*)") do

@@ -2,10 +2,9 @@
 -- the missing runs, and the note from which a later report reads the study.
 --
 -- Input: the options of the verb, completed by requested_study.lua: project, study, scale, set, choice, flag_study, out
--- (the folder of runs here), levels, device, target, arch, cuda_root, archive. Output: an exit code. The archive is
--- written under another name and renamed; the trainers are also in the folder of builds. Trainers for processors are
--- linked statically. Trainers for GPUs are linked with libc alone: they load the driver's library when they run, which
--- a static program cannot.
+-- (the folder of runs here), levels, device, target, arch, cuda_root, archive. Output: an exit code. Trainers for
+-- processors are linked statically. Trainers for GPUs load the driver's library when they run, so they cannot be static.
+-- They are linked with libc alone.
 
 local grid = require("lab.study.grid.grid")
 local waiting_cells = require("lab.study.run.waiting_cells")
@@ -29,13 +28,13 @@ local write = require("base.write")
 local M = {}
 
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
-local MAX_RUNS = 4096 -- runs of a cell in one process; fewer train at a time if the process has fewer threads
+local MAX_RUNS = 4096 -- maximum number of runs of a cell in one process
 local LIBC = { "^libc%.", "^libm%.", "^libdl%.", "^libpthread%.", "^librt%.", "^ld[%-%.]" } -- patterns of file names
 local say = overview.print
 
 local GLIBC = "glibc: GNU Lesser General Public License 2.1 or later, https://www.gnu.org/software/libc"
 local MUSL = "musl: MIT License, https://musl.libc.org"
--- The name and the licence of the software in static libraries, by file name; libc.a may be of glibc or of musl.
+-- The software and the licence of static libraries, by file name. libc.a belongs to glibc or to musl.
 local LIBRARIES = {
   ["libgcc.a"] = "libgcc: GNU General Public License 3 with the GCC Runtime Library Exception, https://gcc.gnu.org",
   ["libgomp.a"] = "libgomp: GNU General Public License 3 with the GCC Runtime Library Exception, https://gcc.gnu.org",
@@ -67,11 +66,12 @@ local function describe_library(name, package)
   return name == "libc.a" and (package:find("^musl") and MUSL or GLIBC) or LIBRARIES[name] or name
 end
 
--- Copies the licences of static libraries (archives) into folder/licences. Returns the text of NOTICE, and the paths of
--- libraries without a known licence; or nil and a message.
-local function make_notice(project, archives, folder)
+-- Copies the licences of static libraries into folder/licences. Returns nil and a message, or two results:
+--   the text of NOTICE
+--   the paths of libraries without a known licence
+local function make_notice(project, libraries, folder)
   local script = project:path("lab/study/bundle/licences.sh")
-  local output, code = shell.capture_all({ "sh", script, folder .. "/licences", table.unpack(archives) })
+  local output, code = shell.capture_all({ "sh", script, folder .. "/licences", table.unpack(libraries) })
   if code ~= 0 then
     return nil, output
   end
@@ -98,9 +98,9 @@ Cells train one after another on the first GPU, the runs of a cell side by side.
 for each GPU, with different cells: CUDA_VISIBLE_DEVICES=1 sh run.sh CELL...]],
 }
 
--- Returns the flags that name the files of a cell's trainer (data, an initial checkpoint) in the bundle. Adds these
--- files to `files`, { [path on this machine] = name in the bundle }.
-local function make_flags(cell, files)
+-- Returns the flags that give a cell's trainer the names of its files (data, an initial checkpoint) in the bundle. Adds
+-- the files to `files`, { [path on this machine] = name in the bundle }.
+local function make_file_flags(cell, files)
   local words = trainer_flags.list_training(cell.spec.data_files)
   for i, word in ipairs(words) do
     local flag, path = word:match("^([^=]*=)(.*)$")
@@ -111,28 +111,27 @@ local function make_flags(cell, files)
   return words
 end
 
--- Returns the line of cells.txt for a group: the runs that one process trains (packing.lua). run.sh describes the line.
+-- Returns a group's line of cells.txt, which run.sh describes. group: the runs of one process (packing.lua).
 local function format_group(options, group, files)
   local runs = lists.map(group.runs, function(run) return run.dir:match("[^/]*$") end)
   local words = { group.cell.id, group.cell.spec.plan.digest, table.concat(runs, ",") }
   lists.append(words, grid.make_flags(group, options.device))
-  return table.concat(lists.append(words, make_flags(group.cell, files)), " ")
+  return table.concat(lists.append(words, make_file_flags(group.cell, files)), " ")
 end
 
 local function must_succeed(...)
   return stop.must(ENVIRONMENT, ...)
 end
 
--- Runs lines of shell in a folder, with the arguments after `script` as $1, $2, ...; ends the command if the lines
--- fail.
+-- Runs a shell script in a folder, with the further arguments as $1, $2, ... Ends the command if the script fails.
 local function run_in(folder, script, ...)
   local output, code = shell.capture_all({ "sh", "-c", "cd -- \"$1\" && shift && { " .. script .. "; }", "sh", folder,
     ... })
   must_succeed(code == 0, output)
 end
 
--- Returns the requirements of the trainers as a text; or nil and a message if they are linked with libraries other than
--- libc. items: from trainers.lua; only the first trainer is examined, since all are linked in the same way.
+-- Returns the requirements of the trainers as a text. Returns nil and a message if they need libraries other than libc.
+-- items: from trainers.lua. All trainers are linked in the same way, so only the first is examined.
 local function find_requirements(items)
   local trainer, other_libraries = paths.resolve(items[1].dir) .. "/trainer", {}
   local info = json.decode((shell.capture({ trainer, "info", "--json" })))
@@ -193,13 +192,13 @@ end
 --   texts      from make_texts
 --   items      from trainers.lua
 --   files      { [path on this machine] = name in the bundle }, the files that trainers read
---   archives   paths of static libraries
+--   libraries  paths of static libraries
 local function fill_bundle(options, study, staging, bundle, parts)
   local folder = staging .. "/" .. bundle.name
   must_succeed(write.make_directory(folder))
   must_succeed(write.files(folder, parts.texts))
   must_succeed(overview.write_note({ out = folder .. "/runs", flag_study = options.flag_study }, study))
-  local text, unlicensed = make_notice(options.project, parts.archives, folder) -- or nil and a message
+  local text, unlicensed = make_notice(options.project, parts.libraries, folder) -- or nil and a message
   must_succeed(text, unlicensed)
   parts.unlicensed = unlicensed
   must_succeed(write.files(folder, { { path = "NOTICE", text = text } }))
@@ -237,14 +236,15 @@ local function find_missing_file(cells)
   end)
 end
 
--- Makes the specs of waiting cells whose source runs are done here. Returns the study, and the cells with a spec;
--- returns nil if a signal interrupts the work.
+-- Makes the specs of waiting cells whose source runs are done here. Returns nil after a signal, or two results:
+--   the study
+--   its cells with a spec, in the form that packing.lua takes
 local function find_cells(options)
   local study, worst_code = overview.must(INPUT, waiting_cells.expand(options))
   if worst_code == AGAIN then
     return nil
   end
-  local cells = lists.map(study.cells, function(cell) -- in the form that packing takes
+  local cells = lists.map(study.cells, function(cell)
     return cell.spec and setmetatable({ missing = cell.runs }, { __index = cell }) or nil
   end)
   if #cells < #study.cells then
@@ -264,7 +264,7 @@ local function finish(options, study, cells, items, linking)
   local name = archive:match("[^/]*$"):gsub("%.tar%.gz$", ""):gsub("%.tgz$", "")
   local requirements, problem = find_requirements(items)
   local bundle = { out = paths.resolve(archive), name = name ~= "" and name or title, requirements = requirements }
-  local parts = { items = items, files = {}, archives = lists.find_all((shell.capture(shell.make_command(
+  local parts = { items = items, files = {}, libraries = lists.find_all((shell.capture(shell.make_command(
     options.project.root, options.project:get_build_setting(), "print-archives",
     "STATIC=" .. (linking == "static" and "1" or "")))), "%S+") }
   local runs

@@ -13,20 +13,20 @@
 --   kind       the kind of traced values: "attention" or "scores"
 --   length     the task length of the examples
 
-local choices_module = require("lab.study.calibrate.fields")
+local fields = require("lab.study.calibrate.fields")
 local controls = require("lab.study.calibrate.controls")
 local draw = require("lab.study.report.figures.draw")
 local heat = require("lab.study.report.figures.heat")
 local inference = require("lab.study.analyze.mathematics.inference")
 local lfs = require("lfs")
-local lines = require("lab.study.calibrate.found_lines")
+local found_lines = require("lab.study.calibrate.found_lines")
 local lists = require("base.lists")
 local load_module = require("spec.reading.load")
 local panels = require("lab.study.report.figures.panels")
 local paths = require("base.paths")
 local source_module = require("lab.study.analyze.source")
 local stops = require("lab.stop")
-local student = require("lab.study.calibrate.student_spec")
+local student_spec = require("lab.study.calibrate.student_spec")
 local escape = require("base.escape")
 local trained_run = require("lab.study.read.trained_run")
 local wording = require("base.wording")
@@ -55,8 +55,8 @@ local function trace_average(job)
     "--average", "--exact" }, split), { path = job.source.folder .. "/attention.safetensors" })
 end
 
--- Returns a section (found_lines.lua): the found lines of a family. Its field `matrices` has the mean attention of each
--- head.
+-- Returns a section (found_lines.lua) with the found lines of a family, and with a further field:
+--   matrices   the mean attention of each head
 local function find_section(job, trace, family)
   local model, choices = job.resolved.model, job.choices
   local name = ("n%d.decoder.layers.%d%s.%s"):format(job.length, model.decoder_layers - 1, family.ending, job.kind)
@@ -73,7 +73,7 @@ local function find_section(job, trace, family)
     local values = job.source:read(trace, name, (head - 1) * size, size)
     section.matrices[head] = { rows = section.rows, columns = section.columns,
       values = lists.map(values, function(value) return value * scale end) }
-    local head_lines, problem = lines.find(section.matrices[head], section.choices)
+    local head_lines, problem = found_lines.find(section.matrices[head], section.choices)
     section.heads[head] = head_lines or stop(INPUT, ("%s: %s: %s\n  hint: --set rows=all"):format(job.run.dir,
       family.title, problem))
     for _, line in ipairs(head_lines.kept_lines) do
@@ -121,7 +121,7 @@ local function choose_paths(run, options, path, is_user_file)
     teacher = not has_teacher_file and { path = teacher_path, text = write.read(path) } or nil }
 end
 
--- Returns the options of this calibration as text, for the comment in the student's spec.
+-- Returns the options as text, for the comment in the student's spec.
 local function format_settings(options)
   local words = { "--reading " .. options.reading, "--samples " .. options.samples, "--seed " .. options.seed }
   lists.append(words, lists.map(options.set, function(word) return "--set " .. word end))
@@ -135,9 +135,9 @@ local function make_comment(job, trace)
   return {
     ("The spec of a student. The teacher: %s, seed %d, at step %s."):format(info.id, info.seed,
       trace.metadata.step or "?"),
-    ("Lines of the attention of the teacher's last decoder layer, averaged over %s correctly answered"):format(
-      trace.metadata.exact or "?"),
-    "training examples. Written by longhand calibrate",
+    ("Lines of the attention of the teacher's last decoder layer, averaged over %s training examples:"):format(
+      (trace.metadata.exact or "?"):gsub("/", " of ")),
+    "those that the teacher answers correctly. Written by longhand calibrate",
     format_settings(job.options),
   }
 end
@@ -147,7 +147,7 @@ local function write_file(path, text, options)
   options.say(path)
 end
 
--- Writes the student's spec, and the teacher's if it must be written. sections: from find_section; files: from
+-- Writes the student's spec, and the teacher's spec if no file has it. sections: from find_section; files: from
 -- choose_paths.
 local function write_specs(job, trace, sections, files)
   local families, random = {}, inference.make_random(job.options.seed)
@@ -157,24 +157,26 @@ local function write_specs(job, trace, sections, files)
     families[section.family] = controls.make(job.options.control, family_lines, section, section.family,
       #section.heads, random)
   end
-  if job.options.init and student.replaces_masks(families, job.resolved.encoding) then
+  if job.options.init and student_spec.replaces_masks(families, job.resolved.encoding) then
     stop(INPUT, ("%s: --init: lines replace a mask of the teacher, so the student's model does not fit the teacher's "
       .. "checkpoint\n  expected: a teacher without a mask, or no --init"):format(job.run.dir))
   end
-  local init = job.resolved.init and false -- false overrides the initial checkpoint of the teacher's spec
+  local init
   if job.options.init then
     init = paths.make_relative(paths.resolve(job.run.checkpoint), paths.resolve(paths.get_folder(files.out)))
+  elseif job.resolved.init then
+    init = false -- cancels the initial checkpoint of the teacher's spec
   end
-  local text = student.write_spec({ base = files.base, init = init, lines = families,
-    comment = make_comment(job, trace), masks = job.resolved.encoding,
-    encoding = job.options.positions == "none" and job.resolved.encoding or nil })
+  local text = student_spec.write_spec({ base = files.base, init = init, lines = families,
+    comment = make_comment(job, trace), teacher_encoding = job.resolved.encoding,
+    disables_positions = job.options.positions == "none" })
   if files.teacher then
     write_file(files.teacher.path, files.teacher.text, job.options)
   end
   write_file(files.out, text, job.options)
 end
 
--- Returns a script of gnuplot: for each family a row with the mean attention of each head, and a row with its bias.
+-- Returns a script of gnuplot. A family has two rows of pictures: the mean attention of each head, and its bias.
 local function make_picture(sections, title)
   local rows = {}
   for _, section in ipairs(sections) do
@@ -182,7 +184,7 @@ local function make_picture(sections, title)
       { label = section.title .. ": bias" }
     for h, head in ipairs(section.heads) do
       attention_row[h] = heat.draw_matrix(("head %d"):format(h - 1), section.matrices[h])
-      local biases = lines.extend(head.kept_lines, section.rows, section.columns, section.choices,
+      local biases = found_lines.make_bias(head.kept_lines, section.rows, section.columns, section.choices,
         section.family == "decoder")
       bias_row[h] = heat.draw_matrix(#head.kept_lines > 0 and ("head %d"):format(h - 1)
         or ("head %d, no lines"):format(h - 1), biases)
@@ -198,7 +200,7 @@ local function write_tables(job, trace, sections)
   local out = must(INPUT, write.choose_folder(job.run.dir, "calibration", job.options.tables, "--tables"))
   local title = ("%s: attention of the last decoder layer"):format(job.run.info.id)
   local files = {
-    lines.make_csv(sections),
+    found_lines.make_csv(sections),
     { path = "attention.safetensors", text = write.read(trace.path) },
     { path = "calibration.gnuplot", text = make_picture(sections, title) },
   }
@@ -253,9 +255,9 @@ local function calibrate(run, spec, options, folder)
   local sections, kept_count = {}, 0
   for i, family in ipairs(FAMILIES) do
     sections[i] = find_section(job, trace, family)
-    kept_count = kept_count + lines.count_kept(sections[i])
+    kept_count = kept_count + found_lines.count_kept(sections[i])
   end
-  for _, line in ipairs(lines.format_lines(sections)) do
+  for _, line in ipairs(found_lines.format_lines(sections)) do
     options.say(line)
   end
   local problem = write_tables(job, trace, sections)
@@ -277,7 +279,7 @@ end
 
 function M.run(options)
   local message
-  options.choices, message = choices_module.read(options.reading, options.set)
+  options.choices, message = fields.read(options.reading, options.set)
   if not options.choices then
     return 2, message
   elseif options.init and options.positions == "none" then

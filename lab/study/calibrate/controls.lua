@@ -1,15 +1,15 @@
 -- Controls for a calibrated bias. Each control is a bias that lacks one property of the calibrated bias; its results
 -- show how much of the effect remains without this property.
 --
--- Input: the lines of a family, { list = { { head, direction, line, value } }, choices } (found_lines.lua), the size of
--- the teacher's matrix { rows, columns }, the family's name, and random(n), which returns a random integer from 1 to n
+-- Input: the lines of a family, { list = { { head, direction, index, value } }, choices } (found_lines.lua); the size
+-- of the teacher's matrix, { rows, columns }; the family's name; random(n), which returns an integer from 1 to n
 -- (inference.lua). Output: the lines of the control, in the same form.
 --   values    the same lines with the value 0: only the mask remains
 --   heads     each head gets the lines of another head, a fixed number of heads away; a single head keeps its own
 --             lines. Heads of one attention are equivalent before training, so this control differs from the calibrated
 --             bias only by chance
---   shifted   every line moves one key to the left: its number becomes less by 1. For anti-diagonals, and for columns
---             that are counted from the right, numbers grow from right to left, so the number becomes greater by 1
+--   shifted   every line moves one key to the left. Its index becomes less by 1, or greater by 1 for anti-diagonals and
+--             for columns that are counted from the right
 --   random    every head and direction has as many lines as before, with the same values; the lines are sampled from
 --             all lines of the matrix
 
@@ -23,7 +23,7 @@ local function change_lines(lines, change)
   local changed_lines, line_by_key = {}, {}
   for _, line in ipairs(lines) do
     local copy = lists.merge(line, change(line))
-    local key = ("%d %d %d"):format(copy.head, copy.direction, copy.line)
+    local key = ("%d %d %d"):format(copy.head, copy.direction, copy.index)
     if not line_by_key[key] then
       line_by_key[key] = copy
       changed_lines[#changed_lines + 1] = copy
@@ -33,8 +33,8 @@ local function change_lines(lines, change)
   return changed_lines
 end
 
--- Returns the numbers of the first and the last line of a direction that have allowed cells. In a decoder's
--- self-attention, no query sees later keys, so the last diagonal is the main diagonal, number 0.
+-- Returns the indices of the first and the last line of a direction that have allowed cells. In a decoder's
+-- self-attention, no query sees later keys, so the last diagonal is the main diagonal, index 0.
 local function find_range(direction, matrix, family)
   if direction == 0 then
     return 0, matrix.columns - 1
@@ -42,19 +42,19 @@ local function find_range(direction, matrix, family)
   return 1 - matrix.rows, direction == 1 and family == "decoder" and 0 or matrix.columns - 1
 end
 
--- Gives each line in turn a random number that no earlier line of its head and direction has.
+-- Gives each line in turn a random index that no earlier line of its head and direction has.
 local function choose_random_lines(lines, matrix, family, random)
   local is_used = {}
   return change_lines(lines, function(line)
     local first, last = find_range(line.direction, matrix, family)
-    local number
+    local index
     repeat
-      number = first + random(last - first + 1) - 1
-      local key = ("%d %d %d"):format(line.head, line.direction, number)
+      index = first + random(last - first + 1) - 1
+      local key = ("%d %d %d"):format(line.head, line.direction, index)
       local is_free = not is_used[key]
       is_used[key] = true
     until is_free
-    return { line = number }
+    return { index = index }
   end)
 end
 
@@ -69,7 +69,7 @@ function M.make(name, family_lines, matrix, family, heads, random)
   elseif name == "shifted" then
     list = change_lines(list, function(line)
       local from_last = line.direction == -1 or line.direction == 0 and family_lines.choices.align == "right"
-      return { line = line.line + (from_last and 1 or -1) }
+      return { index = line.index + (from_last and 1 or -1) }
     end)
   elseif name == "random" then
     list = choose_random_lines(list, matrix, family, random)

@@ -1,9 +1,10 @@
--- Choices of a calibration: named fields for points on which the paper's equations, its released code and good
--- practice differ. Each field has a default and the values of two readings (docs/calibration.md).
+-- Choices of a calibration. The paper's equations, its released code and good practice differ in these choices, so each
+-- choice is a field (docs/calibration.md).
 --
--- Input: the value of --reading, the words of --set, FIELD=VALUE. Output of M.read: { self, cross, scores }, with the
--- choices (found_lines.lua) of self-attention and of cross-attention, and the value of the field scores; or nil and a
--- message.
+-- Input: the value of --reading; the words of --set, FIELD=VALUE. M.read returns nil and a message, or a table:
+--   self     the choices of self-attention (found_lines.lua)
+--   cross    the choices of cross-attention
+--   scores   the value of the field `scores`
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
@@ -18,8 +19,8 @@ local function make_choice(...)
   end }
 end
 
--- Makes the type, { expected, read }, of a field whose text is an integer from 1 on, or `word`; read returns `meaning`
--- for the word.
+-- Returns the type, { expected, read }, of a field with an integer from 1 on, or `word`. For the word, read returns
+-- `meaning`.
 local function make_count(word, meaning)
   return { expected = ("an integer from 1 on, or %s"):format(word), read = function(text)
     local number = math.tointeger(tonumber(text))
@@ -52,7 +53,7 @@ local DIRECTIONS = {
 local NO_LIMIT = {} -- the result of read for the word "all"; read_family replaces it by nil
 
 -- A field: { name, type, default, value in the released code, value in the equations, doc }, values as texts. A name
--- that ends in .self or .cross concerns one attention family. A choice on which all three values agree has no field.
+-- that ends in .self or .cross concerns one attention family.
 local NAME, TYPE, DEFAULT, CODE, EQUATIONS = 1, 2, 3, 4, 5 -- indices of these items
 M.FIELDS = {
   { "scores", make_choice("weights", "logits", "raw"), "weights", "weights", "raw",
@@ -103,7 +104,7 @@ local function read_word(texts, word)
   texts[name] = value
 end
 
--- Returns the choices as texts by name: the values of the reading, replaced by the values of --set.
+-- Returns the text of each field, by name: the value of --set, or else the value of the reading.
 local function list_texts(reading, words)
   local texts, column = {}, reading == "code" and CODE or reading == "equations" and EQUATIONS or DEFAULT
   for _, field in ipairs(M.FIELDS) do
@@ -119,7 +120,7 @@ local function list_texts(reading, words)
   return texts
 end
 
--- Returns the choices of a family, "self" or "cross", by field.
+-- Returns the values of the fields of a family, "self" or "cross", by name.
 local function read_family(texts, family)
   local choices = {}
   for _, field in ipairs(M.FIELDS) do

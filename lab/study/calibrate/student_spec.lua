@@ -1,14 +1,14 @@
 -- The spec of a student: its teacher's spec with the found lines and, by default, without an encoding of positions.
 --
 -- Output: a text. Input:
---   base       the path of the teacher's spec file, relative to the student's file ("./name.lua")
---   init       the relative path of the student's initial checkpoint; nil: the student's spec has no field `init`;
---              false: the student's spec has `init = false`, which cancels the teacher's initial checkpoint
---   lines      for the families "decoder" and "cross": { list = { { head, direction, line, value } }, choices }
---              (found_lines.lua)
---   encoding   the teacher's resolved encoding; its parts that encode positions are disabled. nil: no part is disabled
---   masks      the teacher's encoding, of which only the masks are read; a family's lines replace its mask
---   comment    lines of text
+--   base                 the path of the teacher's spec file, relative to the student's file ("./name.lua")
+--   init                 the relative path of the student's initial checkpoint; nil: the spec has no field `init`;
+--                        false: the spec has `init = false`, which cancels the teacher's initial checkpoint
+--   lines                for the families "decoder" and "cross": { list = { { head, direction, index, value } },
+--                        choices } (found_lines.lua); a family's lines replace its mask
+--   teacher_encoding     the teacher's resolved encoding
+--   disables_positions   whether the student disables the teacher's facets that encode positions
+--   comment              lines of text
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -17,7 +17,7 @@ local M = {}
 
 local SIDES = { decoder = "left", cross = "right" } -- the side from which specs count columns by default
 
--- Parts of an encoding (facets) that encode positions, each with the kind that disables the part.
+-- Facets that encode positions, each with the kind that disables the facet.
 local POSITION_FACETS = {
   { "positions", "index" }, { "additive", "none" }, { "rotation", "none" }, { "relative", "none" }, { "score", "none" },
 }
@@ -61,25 +61,25 @@ local function write_lines(out, name, family_lines)
   lists.append(out, lists.map(family_lines.list, function(line)
     local value = line.value == 0 and 0 or line.value -- never "-0"
     return ("        { head = %d, direction = %d, line = %d, value = %.9g },"):format(line.head, line.direction,
-      line.line, value)
+      line.index, value)
   end))
   out[#out + 1] = "      },"
 end
 
-local function replaces_mask(name, family_lines, masks)
-  local mask = masks[name] and masks[name].mask or masks.mask
+local function replaces_mask(name, family_lines, encoding)
+  local mask = encoding[name] and encoding[name].mask or encoding.mask
   return has_lines(name, family_lines) and mask ~= nil and mask.kind ~= "full"
 end
 
--- Whether lines replace a mask in any family: the student's model then differs from its teacher's.
-function M.replaces_masks(lines, masks)
-  return lists.any(canonical.sort_keys(lines), function(name) return replaces_mask(name, lines[name], masks) end)
+-- Whether lines replace a mask of the teacher's encoding in any family.
+function M.replaces_masks(lines, encoding)
+  return lists.any(canonical.sort_keys(lines), function(name) return replaces_mask(name, lines[name], encoding) end)
 end
 
 -- Adds the table of an attention family to `out`, a list of lines of text, if it has any fields.
-local function write_family(out, name, family_lines, encoding, masks)
-  local inner = disable_facets(encoding and encoding[name] or {}, "      ")
-  if replaces_mask(name, family_lines, masks) then -- the teacher's own mask is dropped
+local function write_family(out, name, family_lines, encoding, disables_positions)
+  local inner = disable_facets(disables_positions and encoding[name] or {}, "      ")
+  if replaces_mask(name, family_lines, encoding) then
     inner[#inner + 1] = '      mask = { kind = "full" },'
   end
   write_lines(inner, name, family_lines)
@@ -92,15 +92,16 @@ end
 
 -- Returns the spec of a student, described at the head of this file.
 function M.write_spec(student)
+  local encoding, disables_positions = student.teacher_encoding, student.disables_positions
   local out = lists.map(student.comment, function(line) return "-- " .. line end)
   out[#out + 1] = ("return {\n  use = %q,"):format(student.base)
   if student.init ~= nil then
     out[#out + 1] = ("  init = %s,"):format(student.init and ("%q"):format(student.init) or "false")
   end
   out[#out + 1] = "  encoding = {"
-  lists.append(out, disable_facets(student.encoding or {}, "    "))
+  lists.append(out, disable_facets(disables_positions and encoding or {}, "    "))
   for _, name in ipairs({ "encoder", "decoder", "cross" }) do
-    write_family(out, name, student.lines[name], student.encoding, student.masks or {})
+    write_family(out, name, student.lines[name], encoding, disables_positions)
   end
   out[#out + 1] = "  },\n}\n"
   return table.concat(out, "\n")

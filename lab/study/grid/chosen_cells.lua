@@ -1,7 +1,7 @@
 -- Selection of cells of a study: STUDY:CELL,CELL and --only AXIS=VALUE.
 --
--- Input: words of the command line; the axes of a study as study.lua reads them; d, the diagnostics that get errors.
--- Output: a choice, or nil and a message. Pure. A choice:
+-- Input: words of the command line; the axes of a study (study.lua); d, the diagnostics, which get the errors.
+-- Output: nil and a message, or a choice:
 --   cells   a list of ids; nil if no word names cells
 --   only    a list of filters { axis, names (of values), word (the text after --only) }; nil without --only
 
@@ -23,8 +23,11 @@ local function split_items(text)
   return lists.find_all(text .. ",", "([^,]*),")
 end
 
--- Reads words that name one study or cells of it: { study, scale, cells }, scale and cells nil if no word has them; or
--- nil and a message. A word for which is_file(word) is true is a path, which may contain a colon.
+-- Reads words that name one study or cells of it. Returns nil and a message, or a table:
+--   study   a name or a path
+--   scale   nil if the words name none
+--   cells   a list of ids; nil if the words name none
+-- A colon in a word for which is_file(word) is true is part of a path.
 function M.parse_words(words, is_file)
   local selection
   for _, word in ipairs(words) do
@@ -45,7 +48,7 @@ function M.parse_words(words, is_file)
   return selection
 end
 
--- Parses the values of --only; nil and a message for an invalid one.
+-- Parses the values of --only. Returns nil and a message if a value is invalid.
 function M.parse_only(texts)
   local filters = {}
   for i, text in ipairs(texts) do
@@ -64,8 +67,7 @@ local function refuse_unknown(d, filter, name, kind, legal)
     hint = similar_names.make_hint(name, legal, "%s") })
 end
 
--- Returns the selected values of each axis: { <axis> = { <value> = true } }. If several filters name an axis, the
--- values of all these filters are selected.
+-- Returns the selected values: { <axis> = { <value> = true } }. Several filters of an axis select all their values.
 local function select_values(filters, axes, d)
   local names_by_axis, selected_values = {}, {}
   for _, axis in ipairs(axes) do
@@ -90,7 +92,7 @@ local function select_values(filters, axes, d)
   return selected_values
 end
 
--- Returns a function is_chosen(point, id): whether the cell at a point of the grid, with this id, is selected.
+-- Returns a function is_chosen(point, id). It returns whether the cell with this point and this id is selected.
 function M.make_filter(choice, axes, d)
   local selected_values = select_values(choice.only or {}, axes, d)
   return function(point, id)

@@ -8,13 +8,15 @@
 --   flag_study      { text, origin } of a study from flags (requested_study.lua), or nil
 -- Output: nil and the errors as text; or { name, title, path, scale, set, report, scored, labels, axes = { { name,
 -- values = { names } } }, warnings, ids (of all cells), cells (the selected cells) }. A cell:
---   key, id         { <axis> = <value> }, and the cell's name
+--   key             { <axis> = <value> }
+--   id              the cell's name
 --   spec            the planned spec, as from project:plan; nil while the cell waits
 --   seeds           a list; seeds.part_seeds: nil, or a list for each part of the random numbers (init, data, draws)
 --                   that has separate seeds
 --   learning_rates  a list; { false } for a waiting cell whose spec will set the rate
---   runs            { seed, part_seeds, learning_rate, dir, runs_on_other_data }: dir, the run's folder below the
---                   folder of all runs, nil while the cell waits; runs_on_other_data, earlier runs (run_folders.lua)
+--   runs            a list of { seed, part_seeds, learning_rate, dir, runs_on_other_data }:
+--       dir                  the run's folder, below the folder of all runs; nil while the cell waits
+--       runs_on_other_data   see run_folders.lua
 --   data            the file that the cell is trained on, { shown, digest } (run_folders.lua), or nil
 --   stage           the name of the cell's stage, or nil
 --   source          nil, or a table if the cell's spec is made from the run of another cell, which has a single run:
@@ -22,7 +24,7 @@
 --       run             the folder of its run; nil while the other cell waits
 --       verb, options   the command that makes the spec, and its options
 --       file            the path of the spec; the cell waits until this file exists. nil while the other cell waits
---   lost_text       if `reading`, a text on a missing initial checkpoint, for which the cell waits
+--   lost_text       nil, or, if `reading`, a text on the missing initial checkpoint for which the cell waits
 -- Reads files, writes none.
 
 local canonical = require("base.canonical")
@@ -65,8 +67,10 @@ function M.name_run(run)
   return ("lr%s-seed%s"):format(M.format_shortest(run.learning_rate), seeds.format(run))
 end
 
--- Returns a trainer's flags for a subset of a cell's runs, { learning_rates, seeds, part_seeds }, and a device. seeds:
--- { first, last }; part_seeds: such a range for each part of the random numbers with separate seeds.
+-- Returns a trainer's flags for some runs of a cell. subset:
+--   learning_rates   a list
+--   seeds            { first, last }
+--   part_seeds       { <part> = { first, last } }, for parts of the random numbers with separate seeds
 function M.make_flags(subset, device)
   local words = { "--seeds", ("%d:%d"):format(table.unpack(subset.seeds)) }
   for _, name in ipairs(seeds.PARTS) do
@@ -81,8 +85,8 @@ local function is_file(path)
   return lfs.attributes(path, "mode") == "file"
 end
 
--- Returns the path of a study's file; nil after an error. argument: a path, the name of a file in spec/studies, or the
--- name of a file in `out`, the folder of runs, in which a sweep has written a study from flags.
+-- Returns the path of a study's file; nil after an error. argument: a path, a name in spec/studies, or the name of a
+-- study from flags, which a sweep has written into `out`.
 local function find_file(project, argument, out, d)
   local path = project:path("spec/studies/" .. argument .. ".lua")
   local from_flags = ("%s/%s.lua"):format(out, argument)
@@ -100,12 +104,13 @@ local function find_file(project, argument, out, d)
       project:list_names("spec/studies", ".lua"), "%s") })
 end
 
--- Whether each value of a point of the grid allows the point's other values, by its field `with` (study.lua).
+-- Whether the values of a point allow each other. The field `with` of a value restricts the other values (study.lua).
 local function is_combination(axes, point)
   return not lists.any(point, function(value) return not nodes.has_values(axes, point, value.with or {}) end)
 end
 
--- Returns the points of the grid, lists of a value per axis, without excluded ones; the last axis varies fastest.
+-- Returns the points of the grid, without excluded points. A point is a list with a value for each axis. The last axis
+-- varies fastest.
 local function list_points(axes)
   local list = { {} }
   for _, axis in ipairs(axes) do
@@ -116,8 +121,8 @@ local function list_points(axes)
   return lists.filter(list, function(point) return is_combination(axes, point) end)
 end
 
--- Returns a cell's id from the names of its values. With a prefix, an axis' name precedes each number (sort_width_64),
--- unless the id would be too long. If the id is not valid, such as 16, the first axis' name is prefixed.
+-- Returns a cell's id: the joined names of its values. If the study has a prefix, the name of an axis precedes a number
+-- (sort_width_64), unless the id becomes too long. The first axis' name precedes an invalid id, such as 16.
 local function make_id(study, point)
   local function join(first, has_axis_names)
     return table.concat(lists.join(first, lists.map(point, function(value, i)
@@ -129,8 +134,8 @@ local function make_id(study, point)
   return lists.find(candidates, load_module.is_id) or join({ (study.axes[1].name:gsub("[^%w]", "_")) })
 end
 
--- Returns the setting `name`, "learning_rates" or "seeds", of a point: the last value that has this field, in the order
--- of the axes, decides. Returns nil if no value has it.
+-- Returns a setting of a point, "learning_rates" or "seeds". The last value with this field decides; nil if there is
+-- none.
 local function get_last_setting(point, name)
   local settings = lists.map(point, function(value) return value[name] end)
   return settings[#settings]
@@ -158,8 +163,8 @@ local function make_runs(work, cell)
   return runs
 end
 
--- Returns the fragments of a cell's spec; each overrides the fragments before it. The last is empty, and --set fills
--- it. made_spec: the spec that a verb has made from another cell's run, or nil.
+-- Returns the fragments of a cell's spec. Later fragments override earlier ones. --set fills the last, empty fragment.
+-- made_spec: the spec that a verb has made from another cell's run, or nil.
 local function list_fragments(study, point, made_spec)
   local list = lists.append({ made_spec and { source = made_spec, tree = made_spec.tree } }, study.base_fragments)
   lists.append(list, lists.collect(point, function(value) return value.fragments end))
@@ -172,7 +177,7 @@ local function describe_point(axes, point)
   return table.concat(words, ", ")
 end
 
--- Returns the stage of a point, or nil; and whether there is an error: two stages contain the point.
+-- Returns the stage of a point, or nil; and whether two stages contain the point, which is an error.
 local function find_stage(work, point)
   local stage, conflict = stages.find_stage(work.study.stages, work.study.axes, point)
   if conflict then
@@ -185,8 +190,7 @@ end
 
 local make_cell
 
--- Returns the `source` of a cell whose spec is made from another cell's run; nil after errors. The folder of the made
--- spec is next to the folders of the cell's runs; the folder's name depends on the other cell's run and on the options.
+-- Returns the `source` of a cell whose spec is made from another cell's run; nil after errors.
 local function find_source(work, stage, point, id)
   local study, d = work.study, work.diagnostics
   local source_point, axis_name = stages.find_source(stage, study.axes, point)
@@ -215,16 +219,17 @@ local function find_source(work, stage, point, id)
   return source
 end
 
--- Returns the path of a spec's initial checkpoint for messages, if the checkpoint does not exist; nil if it exists, or
--- the spec names none.
+-- Returns the path of a spec's initial checkpoint, for messages, if this file is missing; otherwise nil.
 local function find_lost_init(loaded)
   local node = loaded.tree.fields.init
   local checkpoint = node and type(node.value) == "string" and loaded.find_file(node.origin, node.value)
   return checkpoint and not is_file(checkpoint.real) and checkpoint.shown or nil
 end
 
--- Returns the planned spec of a cell, nil while the cell waits; whether an error occurred; and the cell's lost_text, if
--- its initial checkpoint is missing.
+-- Returns three results:
+--   the planned spec of a cell; nil while the cell waits
+--   whether an error occurred
+--   the cell's lost_text
 local function plan_spec(work, point, id, source)
   local study, d = work.study, work.diagnostics
   local name = ("%s:%s%s"):format(study.shown, work.scale and work.scale .. ":" or "", id)
@@ -261,7 +266,7 @@ local function make_key(axes, point)
   return key
 end
 
--- Resolves and plans a cell at its first use; returns nil after errors.
+-- Returns the cell of a point, which the first call plans; nil after errors.
 function make_cell(work, point)
   local study, d = work.study, work.diagnostics
   local key, id = make_key(study.axes, point), make_id(study, point)
@@ -297,7 +302,7 @@ function make_cell(work, point)
   return cell
 end
 
--- Makes the selected cells. Adds errors to the diagnostics, also for too many cells and for an empty selection.
+-- Makes the selected cells. Adds errors to the diagnostics.
 local function make_cells(work)
   local study, cells, count = work.study, {}, 1
   for _, axis in ipairs(study.axes) do
@@ -320,17 +325,17 @@ local function make_cells(work)
   return cells
 end
 
--- Adds a warning to work.warnings if some cells have separate seeds of draws but sample neither positions nor dropout.
+-- Warns if cells have separate seeds of draws but sample neither positions nor dropout.
 local function warn_of_seeds(work, cells)
   local without_draws = lists.filter(cells, function(cell)
     return cell.spec and not cell.spec.plan.has_draws and lists.get(cell.seeds, "part_seeds.draws")
   end)
-  work.warnings[#work.warnings + 1] = without_draws[1] and ("seeds of draws have no effect in %s: %d of %s draw "
-    .. "neither positions nor dropout, so that runs with other seeds of draws are equal"):format(without_draws[1].id,
-    #without_draws, wording.count(#cells, "cell")) or nil
+  work.warnings[#work.warnings + 1] = without_draws[1] and ("seeds of draws have no effect without random "
+    .. "positions or dropout: this concerns %d of %s, for example %s"):format(#without_draws,
+    wording.count(#cells, "cell"), without_draws[1].id) or nil
 end
 
--- Whether no query sees a later key in any attention of a model, except cross-attention.
+-- Whether no self-attention of a model lets a query see later keys.
 local function hides_later_keys(resolved)
   local model, encoding = resolved.model, resolved.encoding
   return not lists.any(families.list(model, encoding) or {}, function(name)
@@ -338,12 +343,12 @@ local function hides_later_keys(resolved)
   end)
 end
 
--- Whether an attention or a layer has a mask of its own, which a mask of the whole encoding does not change.
+-- Whether an attention or a layer has its own mask, which overrides the mask of the whole encoding.
 local function has_own_masks(encoding)
   return lists.any(families.NAMES, function(name) return lists.get(encoding, name .. ".mask") ~= nil end)
 end
 
--- Adds a warning to work.warnings if cells that differ only in their encoding differ in whether queries see later keys.
+-- Warns if later keys are hidden in some cells, and visible in other cells that differ only in their encoding.
 local function warn_of_masks(work, cells)
   local groups = lists.group(lists.filter(cells, function(cell) return cell.spec and cell.key.encoding end),
     function(cell) return canonical.format(lists.merge(cell.key, { encoding = "" })) end)
@@ -360,7 +365,7 @@ local function warn_of_masks(work, cells)
   end
 end
 
--- Expands a study: see the head of this file. argument: a name or a path; options.out: by default "runs".
+-- Expands a study, as the head of this file describes. argument: a name or a path; options.out: by default "runs".
 function M.expand(project, argument, options)
   options = options or {}
   local d, out = diagnostics.new(), options.out or "runs"
@@ -394,7 +399,7 @@ function M.expand(project, argument, options)
     warnings = lists.drop_repeats(work.warnings) }
 end
 
--- Returns the spec of STUDY:CELL or STUDY:SCALE:CELL, as project:plan does; or nil and errors. out: the folder of runs.
+-- Returns the planned spec of STUDY:CELL or STUDY:SCALE:CELL; or nil and errors. out: the folder of runs.
 function M.plan_cell(project, text, sets, out)
   local argument, scale, id = choice.split(text)
   local study, message = M.expand(project, argument, { scale = scale, choice = { cells = { id } }, set = sets,

@@ -7,8 +7,8 @@
 --   choice       the selected cells (chosen_cells.lua)
 --   flag_study   for a grid from flags: { text (of the study file), origin (make_origin) }
 --   set          for a grid from flags: the words of --set, with paths relative to the folder of runs
--- Equal flags give equal texts. The file's name contains the digest of the text without labels, so a command that
--- differs only in labels changes the labels of the same file. Reads files, writes none: overview.lua writes the text.
+-- The file's name contains the digest of the text without labels, so other labels change the same file. overview.lua
+-- writes the file.
 
 local canonical = require("base.canonical")
 local choice = require("lab.study.grid.chosen_cells")
@@ -32,20 +32,22 @@ local write = require("base.write")
 local M = {}
 
 -- The functions that write a study share `work`:
---   axes          a list of axes: { field, flag (as text), name,
---                 names (the set of the names of its values, as texts), lines (a line of the study for each value) }
+--   axes          a list of axes:
+--       field, name
+--       flag      the flag with its value, as text
+--       names     a set, with the names of the values as texts
+--       lines     a line of the study for each value
 --   folder        the folder of runs
 --   spec_folder   the folder of the spec
 --   root          the folder of the repository
---   seeds         { run (the text of --seeds), <part> (the text of --seeds-<part>) }, without flags that are not given;
---                 a text has the flag and its value
---   rates         the text of the flag --learning-rate, or nil
+--   seeds         { run (--seeds), <part> (--seeds-<part>) }, the given flags with their values, as text
+--   rates         the flag --learning-rate with its value, as text; or nil
 --   refuse(flag, problem, expected, hint)   records an error of a flag, for the message that ends the command
 --   last_lines    lines at the end of the study
 
 local INPUT = 1
 local MAX_VALUES = 4096 -- values of a range
-local MAX_NAME = 120 -- bytes of the name of a study's file, without its digest
+local MAX_NAME = 120 -- bytes of the name of a study's file, before its digest
 local FILES = { source = true, network = true, file = true, checkpoint = true } -- types of fields that name files
 local LABELS = "  report = { labels = [^\n]*\n" -- the line that write_labels writes
 local VALUES = "values such as 64,128 or alibi,rope, a range 1:4 (both included), or tables: {1,40},{1,80}"
@@ -71,8 +73,8 @@ local function split_values(text)
   return depth == 0 and not quote and items or nil
 end
 
--- Returns the integers of a range, "1:4" (4 included) or "1:9:2" (in steps of 2), as texts; an empty list for a text
--- that is no range; nil and a message for an invalid range.
+-- Returns the integers of a range, "1:4" (4 included) or "1:9:2" (in steps of 2), as texts.
+-- Returns an empty list for a text that is no range. Returns nil and a message for an invalid range.
 local function parse_range(text)
   local first, last, step = text:match("^%s*(%-?%d+):(%-?%d+):?(%d*)%s*$")
   local list = {}
@@ -90,8 +92,8 @@ local function parse_range(text)
   return list
 end
 
--- Returns the name of a value in the study: a number, the name of a preset or file, or, for other values, the letters
--- and digits of the text that the user wrote.
+-- Returns the name of a value in the study: a number, or the name of a preset or file. Other values get a name from the
+-- letters and digits of the user's text.
 local function make_name(value, text)
   if type(value) == "number" then
     return value
@@ -100,8 +102,7 @@ local function make_name(value, text)
   return (word:lower():gsub("[^a-z0-9_.]+", "-"):gsub("^[-_.]+", ""):gsub("%-+$", ""))
 end
 
--- Returns the value of a field for a study in the folder of runs: the relative path of a file is made relative to that
--- folder, and other values remain unchanged.
+-- Returns the value of a field. The relative path of a file is made relative to the folder of runs.
 local function rebase_path(work, field, value)
   local entry = schema.by_path[field]
   if type(value) == "string" and entry and FILES[entry.type] and value:sub(1, 1) ~= "/" then
@@ -110,8 +111,8 @@ local function rebase_path(work, field, value)
   return value
 end
 
--- Returns Lua text for a fragment of a spec with this value at the field. If the field is a whole section, such
--- as encoding, a string is the name or the path of a preset. text: the value as the user wrote it.
+-- Returns a fragment of a spec, as Lua text, which sets the field to the value. text: the value as the user wrote it.
+-- If the field is a whole section, such as encoding, a string is the name or the path of a preset.
 local function write_fragment(work, field, value, text)
   if load_module.FOLDERS[field] and type(value) == "string" then
     local file = value:find("^%.%.?/") and paths.normalise(work.spec_folder .. "/" .. value)
@@ -133,7 +134,7 @@ local function write_value(work, axis, text)
   text = text:match("^%s*(.-)%s*$")
   local value, problem = overrides.read_constant(text)
   local mistake = problem
-  if type(value) == "table" then -- the text is copied into a table of the study, so it must be one value there, too
+  if type(value) == "table" then -- the study has the text within a table, where it must also be one value
     mistake = select(2, overrides.read_constant("{ " .. text .. " }"))
   end
   local name = not mistake and make_name(value, text)
@@ -201,7 +202,7 @@ local function read_axis(work, text)
   return axis
 end
 
--- Returns a word of --set, with a path in it made relative to the folder of runs. A word that sets an axis is refused.
+-- Returns a word of --set. A path in it is made relative to the folder of runs. A word that sets an axis is refused.
 local function read_set(work, text)
   local field, value = text:match("^%s*([%w_.]+)%s*=(.*)$")
   -- Both encoding.use=... and encoding.kind=... replace the whole section `encoding`.
@@ -250,7 +251,7 @@ local function read_seeds(work, options)
   return ranges[1] and ("  seeds = { %s },"):format(table.concat(ranges, ", "))
 end
 
--- Names each axis after the last part of its field, such as width; or after the whole field if last parts are equal.
+-- Names each axis after the last part of its field, such as width. Axes with equal last parts get the whole field.
 local function name_axes(axes)
   for _, axes_of_name in ipairs(lists.group(axes, function(axis) return axis.field:match("[^.]*$") end)) do
     for _, axis in ipairs(axes_of_name) do
@@ -260,7 +261,7 @@ local function name_axes(axes)
   return lists.get_names(axes)
 end
 
--- Returns the line of the study with the labels of values that --label gives; nil without labels.
+-- Returns the line of the study with the labels from --label; nil without labels.
 local function write_labels(work, texts)
   local names = canonical.sort_keys(lists.merge(table.unpack(lists.map(work.axes, function(axis)
     return axis.names
@@ -305,13 +306,13 @@ local function write_study(work, id, spec, prefix)
   lines[#lines + 1] = has_axes and ("  prefix = %q,"):format(prefix) or nil
   lists.append(lines, { ("  base = { use = %q },"):format(paths.make_relative(spec, work.folder)), "  axes = {" })
   lists.append(lines, lists.collect(has_axes and work.axes or { make_single_axis(id) }, function(axis)
-    return lists.collect({ { ("    { name = %q, values = {"):format(axis.name) }, axis.lines, { "    } }," } },
-      function(text) return text end)
+    local first_line = ("    { name = %q, values = {"):format(axis.name)
+    return lists.append(lists.join({ first_line }, axis.lines), { "    } }," })
   end))
   return table.concat(lists.append(lists.append(lines, { "  }," }), work.last_lines), "\n") .. "\n}\n"
 end
 
--- Makes a function for messages: it returns the flag that gave the value at a path in the study's text.
+-- Returns a function for messages. It returns the flag that set the value at a path of the study.
 local function make_origin(work, spec)
   return function(path)
     local axis, flag = work.axes[tonumber(path:match("^axes%[(%d+)%]"))], nil
@@ -326,7 +327,7 @@ local function make_origin(work, spec)
   end
 end
 
--- Returns the study's file, { path, text (without labels) }. loaded, spec: the spec, opened, and its path.
+-- Returns the study's file, { path, text (without labels) }. loaded: the opened spec; spec: its path.
 local function make_file(work, out, loaded, spec)
   local names = name_axes(work.axes)
   local start = table.concat({ loaded.id, table.unpack(names) }, "-"):sub(1, MAX_NAME)
@@ -366,8 +367,9 @@ local function read_flags(options)
   must(INPUT, not old_text or old_text:gsub(LABELS, "", 1) == study.text, ("%s: found a changed study; expected the "
     .. "study of these flags\n  hint: rename the file to sweep the changed study; remove it to continue with the flags")
     :format(study.path))
-  local text = labels and study.text:gsub("}\n$", function(last) return labels .. "\n" .. last end) or old_text
-  options.flag_study = { text = text or study.text, origin = make_origin(work, escape.plain(options.study)) }
+  local labelled_text = labels and study.text:gsub("}\n$", function(last) return labels .. "\n" .. last end)
+  options.flag_study = { text = labelled_text or old_text or study.text,
+    origin = make_origin(work, escape.plain(options.study)) }
   options.study, options.set = study.path, set
 end
 

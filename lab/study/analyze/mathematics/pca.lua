@@ -1,10 +1,10 @@
--- Principal components: fitted on one set of points, applied to others.
+-- Principal components of one set of points, and the coordinates of other points along these components.
 --
--- Input: points as a list of channels, each a list of the points' numbers. Output: M.fit returns { mean, components,
--- variance, total }: components[k] is a unit vector, variance[k] the variance of the points along this vector (the
--- denominator is the number of points), total the variance summed over all channels. Coordinates are not divided by
--- standard deviations (no whitening). The arbitrary sign of a component is chosen so that the entry of the largest size
--- (the first if several are equal) is positive.
+-- Input: points as a list of channels; a channel is a list with a number for each point. M.fit returns a table:
+--   mean         the mean of each channel
+--   components   a list of unit vectors; the entry with the largest absolute value is positive
+--   variance     the variance of the points along each component; its denominator is the number of points
+--   total        the sum of the variances of all channels
 
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local lists = require("base.lists")
@@ -15,8 +15,8 @@ local M = {}
 local dot, norm = correlation.dot, correlation.norm
 
 local MAX_SWEEPS = 60 -- passes over all pairs of rows
-local MIN_VARIANCE_SHARE = 1e-9 -- a smaller share of all variance is rounding
-local MAX_COSINE = 1e-15 -- a larger cosine of two rows is no rounding: the rows are not orthogonal yet
+local MIN_VARIANCE_SHARE = 1e-9 -- a smaller share of the total variance is a rounding error
+local MAX_COSINE = 1e-15 -- rows with a cosine of at most this size count as orthogonal
 
 local function centre(channels, mean)
   return lists.map(channels, function(channel, c)
@@ -32,13 +32,13 @@ local function compute_covariance(channels)
   return matrix
 end
 
--- Rotates two rows in their plane until they are orthogonal. Returns false if they were orthogonal before.
+-- Rotates two rows in their plane, which makes them orthogonal. Returns false if they were orthogonal before.
 local function rotate(a, b)
-  local squares, product = dot(b, b) - dot(a, a), dot(a, b)
+  local square_difference, product = dot(b, b) - dot(a, a), dot(a, b)
   if math.abs(product) <= MAX_COSINE * norm(a) * norm(b) then
     return false
   end
-  local theta = squares / (2 * product)
+  local theta = square_difference / (2 * product)
   local t = (theta < 0 and -1 or 1) / (math.abs(theta) + math.sqrt(theta * theta + 1))
   local c = 1 / math.sqrt(t * t + 1)
   local s = t * c
@@ -58,8 +58,8 @@ local function normalise(row)
   return lists.map(row, function(value) return value / length end)
 end
 
--- Returns the eigenvalues, descending, and the unit eigenvectors of a symmetric matrix without negative eigenvalues.
--- The matrix is overwritten: rotations make its rows orthogonal; each row is then an eigenvector times the eigenvalue.
+-- Returns the eigenvalues, in descending order, and the unit eigenvectors. matrix: symmetric, without negative
+-- eigenvalues. The matrix is overwritten: rotations turn each row into an eigenvector times its eigenvalue.
 -- Source: Hestenes, J. SIAM 6 (1958) 51.
 function M.decompose(matrix)
   local sweeps, has_rotated = 0, true
@@ -77,7 +77,7 @@ function M.decompose(matrix)
   end)
 end
 
--- Fits the first `count` components. A component without variance, up to rounding, is a vector of zeros.
+-- Fits the first `count` components. A component without variance is a vector of zeros.
 function M.fit(channels, count)
   local mean = lists.map(channels, function(channel) return statistics.mean(channel) end)
   local values, vectors = M.decompose(compute_covariance(centre(channels, mean)))
@@ -92,8 +92,9 @@ function M.fit(channels, count)
   return fitted
 end
 
--- Returns the coordinates of points along the components, relative to the fitted mean: one list per component; and the
--- mean squared distance of the points from the fitted mean, over all channels.
+-- Returns two results:
+--   for each component, a list of the points' coordinates, relative to the fitted mean
+--   the mean squared distance between the points and the fitted mean
 function M.project(fitted, channels)
   local points = centre(channels, fitted.mean)
   local spread = lists.sum(points, function(channel) return dot(channel, channel) end) / #points[1]

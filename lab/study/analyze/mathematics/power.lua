@@ -1,9 +1,9 @@
--- The power of the two-sided t test of two samples of equal size from normal distributions with equal standard
--- deviations. For such samples, Welch's and Student's tests agree up to Welch's estimate of the degrees of freedom.
+-- The power of Student's two-sided t test for two samples of equal size. Both samples come from normal distributions
+-- with the same standard deviation. Welch's test differs only in its estimate of the degrees of freedom.
 --
--- Input: the difference of means and the standard deviation, positive numbers; integers for sizes. Output: a number.
+-- Input: the difference of means, and the standard deviation; both are positive.
 -- Let Z be a standard normal number, and U = sqrt(chi^2 / f) for f degrees of freedom, independent of Z. The test
--- rejects if |Z + shift| > critical * U. The power is the mean of this probability over U, by Simpson's rule.
+-- rejects if |Z + shift| > critical * U. The power is the probability of this event. Simpson's rule integrates over U.
 
 local inference = require("lab.study.analyze.mathematics.inference")
 local student = require("lab.study.analyze.mathematics.t_distribution")
@@ -11,20 +11,19 @@ local student = require("lab.study.analyze.mathematics.t_distribution")
 local M = {}
 
 local MIN_SEEDS = 2
-M.MAX_SEEDS = 100000 -- maximum size of a sample that is considered
+M.MAX_SEEDS = 100000 -- largest size of a sample that M.find_count tries
 
 local INTERVALS = 120 -- intervals of Simpson's rule
--- Half of the range of U, as a number of standard deviations of U. One standard deviation is about 1 / sqrt(2 f).
-local WIDTH = 10
+local HALF_WIDTH = 10 -- half of the range of U, in standard deviations of U, which are about 1 / sqrt(2 f)
 
 local critical_values = {} -- by degrees of freedom
 
 local function find_critical(freedom)
-  critical_values[freedom] = critical_values[freedom] or student.find_critical(inference.ERROR / 2, freedom)
+  critical_values[freedom] = critical_values[freedom] or student.find_critical(inference.LEVEL / 2, freedom)
   return critical_values[freedom]
 end
 
--- Returns the probability of a standard normal number below x, by the series of Marsaglia, J. Stat. Softw. 11 (2004).
+-- Returns the probability of a standard normal number below x. Source: Marsaglia, J. Stat. Softw. 11 (2004).
 local function compute_normal(x)
   if math.abs(x) > 8 then
     return x > 0 and 1.0 or 0.0
@@ -42,7 +41,7 @@ end
 function M.compute(difference, sd, count)
   local freedom = 2 * count - 2
   local critical, shift = find_critical(freedom), difference / (sd * math.sqrt(2 / count))
-  local half = WIDTH / math.sqrt(2 * freedom)
+  local half = HALF_WIDTH / math.sqrt(2 * freedom)
   local low, high = math.max(0, 1 - half), 1 + half
   local peak = (freedom - 1) / 2 * (math.log((freedom - 1) / freedom) - 1) -- log of the density at its mode
   local sum, total = 0.0, 0.0
@@ -56,7 +55,7 @@ function M.compute(difference, sd, count)
   return sum / total
 end
 
--- Returns the least size of each sample with at least this power; nil if it exceeds MAX_SEEDS.
+-- Returns the smallest size of a sample with at least this power; nil if it exceeds MAX_SEEDS.
 function M.find_count(difference, sd, power)
   local too_small, large_enough = MIN_SEEDS - 1, MIN_SEEDS
   while M.compute(difference, sd, large_enough) < power do

@@ -1,6 +1,6 @@
--- Panels (panels.lua) of points in groups. The groups have colours in the order of the palette.
+-- A panel (panels.lua) of points in groups. Each group has a colour of the palette.
 --
--- Output: a panel. Input: groups, a list of { x, y } with lists of numbers; a title; and options, nil or a table:
+-- Input: groups, a list of { x, y } with lists of numbers; a title; options, nil or a table:
 --   style   a style of gnuplot; nil: points
 --   x, y    { from, to, step } of the axis; nil: the axis fits the numbers
 
@@ -9,7 +9,7 @@ local scales = require("lab.study.report.figures.scales")
 
 local M = {}
 
--- Settings (panels.lua) of a picture that has only such panels.
+-- Settings of a picture that has only such panels.
 M.SETTINGS = { "set border 3 lw 1 lc rgb '#444444'", "set tics in" }
 
 local function format_axis(letter, groups, range)
@@ -18,17 +18,17 @@ local function format_axis(letter, groups, range)
 end
 
 function M.draw(groups, title, options)
-  local lines = {}
+  local points = {}
   for i, group in ipairs(groups) do
     for k, x in ipairs(group.x) do
-      lines[#lines + 1] = ("%.7g %.7g %d"):format(x, group.y[k], i)
+      points[#points + 1] = ("%.7g %.7g %d"):format(x, group.y[k], i)
     end
   end
   options = options or {}
   return { title = title, lines = {
     format_axis("x", groups, options.x), format_axis("y", groups, options.y),
     ("set cbrange [1:%d]"):format(math.max(2, #groups)), "set grid lt 1 lw 0.6 lc rgb '#d0d0d0'",
-  }, layers = { { lines, ("using 1:2:3 with %s pt 7 ps 0.5 lc palette"):format(options.style or "points") } } }
+  }, layers = { { points, ("using 1:2:3 with %s pt 7 ps 0.5 lc palette"):format(options.style or "points") } } }
 end
 
 return M
