@@ -54,7 +54,7 @@ local function count_generalising(group, split)
   end
   group.generalising_count, group.is_clustered = count, has_two_clusters(group, generalises_by_run)
   if group.judged_count > 0 then
-    group.share_low, group.share_high = exact.compute_interval(count, group.judged_count, inference.LEVEL)
+    group.share_low, group.share_high = exact.compute_interval(count, group.judged_count, inference.SIGNIFICANCE)
   end
 end
 
@@ -123,14 +123,14 @@ local function choose_verdict(pair)
   if not pair.raw_p then
     return "no spread"
   end
-  local is_equal = pair.equivalence_p and pair.equivalence_p < inference.LEVEL
-  if pair.p < inference.LEVEL then
+  local is_equal = pair.equivalence_p and pair.equivalence_p < inference.SIGNIFICANCE
+  if pair.p < inference.SIGNIFICANCE then
     return (pair.test.difference > 0 and "higher" or "lower") .. (is_equal and ", within margin" or "")
   end
   if is_equal then
     return "equivalent"
   end
-  return pair.corrected_min_p >= inference.LEVEL and "too few seeds" or "undecided"
+  return pair.corrected_min_p >= inference.SIGNIFICANCE and "too few seeds" or "undecided"
 end
 
 -- Adds to all pairs the exact tests, then every p after Holm's correction over all pairs, then the verdicts.

@@ -82,7 +82,7 @@ local function describe(options, unit)
   return ("seeds that each of two cells needs, so that Welch's two-sided t test (level %.0f%%) finds this difference "
     .. "of their means with a probability of %g%%; assumes normal scores with the row's standard deviation (n - 1) in "
     .. "both cells, and no correction for several comparisons; differences and standard deviations in %s"):format(
-    100 * inference.LEVEL, options.power, unit)
+    100 * inference.SIGNIFICANCE, options.power, unit)
 end
 
 local function tabulate(rows, options, unit)

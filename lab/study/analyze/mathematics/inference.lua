@@ -12,7 +12,7 @@ local M = {}
 
 local ROUNDING = 1e-12 -- rounding errors of a mean, as a share of the mean
 
-M.LEVEL = 0.05 -- level of all tests; an interval misses the true value with this probability
+M.SIGNIFICANCE = 0.05 -- significance level of all tests; an interval misses the true value with this probability
 
 -- Whether numbers differ by more than rounding.
 function M.varies(values)
@@ -36,7 +36,7 @@ function M.test_welch(a, b)
   result.freedom = (variance_a + variance_b) ^ 2 / (variance_a ^ 2 / (#a - 1) + variance_b ^ 2 / (#b - 1))
   result.t = result.difference / result.error
   result.p = student.compute_two_sided(result.t, result.freedom)
-  local half = student.find_critical(M.LEVEL / 2, result.freedom) * result.error
+  local half = student.find_critical(M.SIGNIFICANCE / 2, result.freedom) * result.error
   result.low, result.high = result.difference - half, result.difference + half
   return result
 end
@@ -85,7 +85,7 @@ end
 
 -- Returns the ends of the interval. values: from M.resample.
 function M.compute_interval(values)
-  return statistics.quantile(values, M.LEVEL / 2), statistics.quantile(values, 1 - M.LEVEL / 2)
+  return statistics.quantile(values, M.SIGNIFICANCE / 2), statistics.quantile(values, 1 - M.SIGNIFICANCE / 2)
 end
 
 return M

@@ -19,7 +19,7 @@ local HALF_WIDTH = 10 -- half of the range of U, in standard deviations of U, wh
 local critical_values = {} -- by degrees of freedom
 
 local function find_critical(freedom)
-  critical_values[freedom] = critical_values[freedom] or student.find_critical(inference.LEVEL / 2, freedom)
+  critical_values[freedom] = critical_values[freedom] or student.find_critical(inference.SIGNIFICANCE / 2, freedom)
   return critical_values[freedom]
 end
 
