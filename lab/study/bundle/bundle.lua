@@ -3,8 +3,8 @@
 --
 -- Input: the options of the verb, completed by requested_study.lua: project, study, scale, set, choice, flag_study, out
 -- (the folder of runs here), levels, device, target, arch, cuda_root, archive. Output: an exit code. Trainers for
--- processors are linked statically. Trainers for GPUs load the driver's library when they run, so they cannot be static.
--- They are linked with libc alone.
+-- processors are linked statically. Trainers for GPUs are linked with libc alone. They load the driver's library when
+-- they run, so they cannot be static.
 
 local grid = require("lab.study.grid.grid")
 local waiting_cells = require("lab.study.run.waiting_cells")
