@@ -64,15 +64,16 @@ end
 
 TestChoice = {}
 
--- In captions, "the oracle" stops a model after as many passes as the task length.
-function TestChoice.test_passes_by_length_are_called_the_oracle()
-  for name, times in pairs({ oracle = "length", fixed = 4 }) do
+-- If examples determine the number of passes, captions of tables name the oracle; if it is constant, they do not.
+function TestChoice.test_passes_by_length_or_axis_are_called_the_oracle()
+  local phrases = { length = "Stopped by the oracle: as many passes as the task length.",
+    digits = "Stopped by the oracle: as many passes as the number on the axis digits." }
+  for name, times in pairs({ oracle = "length", oracle_of_axis = "digits", fixed = 4 }) do
     local spec = make_spec("reverse_string")
     spec.model.loops = { times = times, inject = false, start = "embedding", norm = "outside" }
     local _, study = write_cell(name, { [0.1] = { make_eval_line(100, "beyond", 20, 0.5) } }, { spec = spec })
     local caption = captions.describe(study, true)
-    lu.assertEquals(caption:find("Stopped by the oracle: as many passes as the task length.", 1, true) ~= nil,
-      times == "length")
+    lu.assertEquals(caption:match("Stopped by the oracle[^.]*%."), phrases[times])
   end
 end
 
@@ -213,10 +214,11 @@ function TestCaptions.test_decodings_are_not_mixed_in_a_cell()
   lu.assertEquals(cell.summary.scores, { 12.5 })
   lu.assertStrContains(cell.runs[2].notes[1], "its evaluations are teacher-forced, evaluations of other runs are "
     .. "greedy")
-  lu.assertEquals(captions.name_answers(study), "greedy answers, answer length given")
+  lu.assertEquals(captions.describe_decoding(study), "greedy answers, answer length given")
   local _, forced_study = write_cell("forced", { [0.1] = { forced_line } }, { spec = make_decoder_spec() })
   lu.assertEquals({ forced_study.scored.metric, forced_study.cells[1].summary.scores }, { "exact_match", { 25.0 } })
-  lu.assertEquals(captions.name_answers(forced_study), "evaluated teacher-forced: the model reads the target's tokens")
+  lu.assertEquals(captions.describe_decoding(forced_study),
+    "evaluated teacher-forced: the model reads the target's tokens")
 end
 
 -- The table of all metrics has a column for each set, with a sub-column for each metric.
@@ -230,7 +232,7 @@ function TestCaptions.test_every_set_and_metric()
     "teacher-forced" }, 3, "beyond" })
   lu.assertEquals(contents.rows[1].cells[1].texts, { "100.0", "100.0", "100.0" })
   lu.assertEquals(contents.rows[1].cells[3].texts, { "0.0", "25.0", "62.5" })
-  lu.assertEquals(captions.name_answers(study), "greedy answers, ended by the model")
+  lu.assertEquals(captions.describe_decoding(study), "greedy answers, ended by the model")
   lu.assertStrContains(captions.describe(study, true), "Greedy answers, ended by the model. One learning rate")
 end
 

@@ -143,7 +143,7 @@ function TestViews.test_claims()
   lu.assertEquals(lists.map(contents.rows[1].cells, function(entry) return entry.texts[1] end),
     { "51.0, 53.0, 55.0", "49.0, 51.0, 53.0", "2 of 3" })
   lu.assertEquals(lists.map(contents.columns, function(column) return column.title end),
-    { "length 20", "length 30", "seeds that meet it" })
+    { "length 20", "length 30", "seeds that meet the bound" })
   lu.assertStrContains(contents.caption, "Not shown: 1 of 6 runs with a score miss the bound.")
   lu.assertStrContains(tabulate("even_pairs", { "rope" }, { below = 58 }).caption, "Shown by all 3 runs.")
   contents = tabulate("bucket_sort", { "rope" }, { above = 20 })

@@ -208,7 +208,7 @@ function M.compare(study, options)
   end
   complete_pairs(list, options)
   return { axis = axis, metric = metric, criterion = criterion, sets = sets, groups = groups, pairs = list,
-    grid = cell_groups.find_usual_grid(groups, options.split), answers = captions.name_answers(study),
+    grid = cell_groups.find_usual_grid(groups, options.split), answers = captions.describe_decoding(study),
     notes = cell_groups.list_notes(study, groups, options.split) }
 end
 

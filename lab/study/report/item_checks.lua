@@ -103,7 +103,7 @@ end
 
 -- Checks the name of an axis of the study or of its evaluations. Any text is valid before the first evaluation, when
 -- the axes of evaluations are unknown.
-function checks.place(study, _, value)
+function checks.dimension(study, _, value)
   local evaluation_axes = list_evaluation_axes(study)
   local names = lists.drop_repeats(lists.join(lists.get_names(study.axes), evaluation_axes))
   if not lists.has(names, value) and (evaluation_axes[1] or type(value) ~= "string") then

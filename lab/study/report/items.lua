@@ -1,8 +1,9 @@
 -- Checks the items of a study's `report`, and fills in their defaults.
 --
--- Input: a study with axes and `report`, a list of items. Output: a list of complete items; an item with `pages` occurs
--- once for each combination of values of these axes. The field `index` is the item's index in `report`. If an item is
--- invalid: nil, and a message that names the file and the field. docs/reports.md describes each kind.
+-- Input: a study with axes and `report`, a list of items (docs/reports.md).
+-- Output: a list of complete items; or nil, and a message that names the file and the invalid field. The field `pages`
+-- of an item is a list of axes; the output has a copy of the item for each combination of their values.
+-- The field `index` is the index of the item in `report`.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -19,14 +20,14 @@ local keys = canonical.sort_keys
 local checks, describe_unknown, is_record = item_checks.checks, item_checks.describe_unknown, item_checks.is_record
 local find_axis = score_tables.find_axis
 
--- Kind of item -> field -> kind of the field. The kind of a field names its check in item_checks.lua. A "?" after the
--- kind means that the field is optional. Kinds of fields:
---   axis      the name of an axis of the study
---   numbers   the name of an axis of the study whose values are numbers
---   place     the name of an axis of the study or of evaluations; not a place in an answer, as in the kind "places"
---   values    a list of names on the item's axis
---   none      no value: this kind of item lacks the field, although COMMON has it
--- The names of the other kinds say what the value is, such as "percent".
+-- Kind of item -> field -> kind of the field. The kind of a field is the name of its check in item_checks.lua. A "?"
+-- marks an optional field. Kinds of fields:
+--   axis        the name of an axis of the study
+--   numbers     the name of an axis of the study whose values are numbers
+--   dimension   the name of an axis of the study or of evaluations
+--   values      a list of names on the item's axis
+--   none        the field is invalid in this kind of item, although COMMON has it
+-- The names of the other kinds describe the value, such as "percent".
 local KINDS = {
   table = { value = "value", rows = "axis", columns = "axis?", published = "published?", names = "names?" },
   best = { value = "value", rows = "axis", axis = "axis", of = "values", against = "values", titles = "titles?",
@@ -36,27 +37,25 @@ local KINDS = {
   axis = { x = "numbers", lines = "axis?", show = "show?" },
   progress = { panels = "axis?", lines = "axis", splits = "sets?" },
   places = { lines = "axis", at = "counts" },
-  heat = { rows = "place", columns = "place", panels = "axis?", width = "none?" },
+  heat = { rows = "dimension", columns = "dimension", panels = "axis?", width = "none?" },
   splits = { rows = "axis", splits = "sets", published = "published?", names = "names?" },
   spread = { rows = "axis", of = "axis" },
   reached = { rows = "axis", threshold = "percent", split = "set?" },
   numbers = { rows = "axis", at = "counts", published = "published?", names = "names?" },
   claim = { rows = "axis", at = "counts", bound = "bound", passes = "count?" },
 }
--- Fields of items of every kind. An empty text stands for a field without a check of its own: find_problem begins with
--- the field `kind`, and checks `where`, `pages` and `over` together, since an axis may be in only one of them.
+-- Fields of items of every kind. find_problem itself checks the fields with an empty text.
 local COMMON = { kind = "", where = "", pages = "", over = "", title = "title?", setting = "setting?", only = "only?",
   labels = "labels?", width = "width?" }
-local AXES = { axis = true, numbers = true, place = true } -- kinds of fields that name an axis
+local AXES = { axis = true, numbers = true, dimension = true } -- kinds of fields that name an axis
 
--- Returns { [axis of the study or of evaluations] = the item's field that uses the axis }; or nil and the results of
--- find_problem.
+-- Returns { [name of an axis] = the item's field that uses the axis }; or nil and the results of find_problem.
 local function find_used_axes(study, item)
   local uses, used_by = {}, {}
   for _, field in ipairs(keys(KINDS[item.kind])) do
     local kind = KINDS[item.kind][field]:match("^%a+")
     if AXES[kind] and item[field] then
-      uses[#uses + 1] = { field, item[field], kind == "place" }
+      uses[#uses + 1] = { field, item[field], kind == "dimension" }
     end
   end
   uses[#uses + 1] = item.over ~= nil and { "over", item.over } or nil
@@ -65,8 +64,8 @@ local function find_used_axes(study, item)
   end
   lists.append(uses, lists.map(item.pages, function(name) return { "pages", name } end))
   for _, use in ipairs(uses) do
-    local field, name, is_place = use[1], use[2], use[3]
-    if not is_place and not find_axis(study, name) then
+    local field, name, may_be_of_evaluations = use[1], use[2], use[3]
+    if not may_be_of_evaluations and not find_axis(study, name) then
       return nil, field, item_checks.describe_unknown_axis(study, name)
     elseif used_by[name] then
       return nil, field, ("the axis %s is used by `%s` already"):format(name, used_by[name]), "each axis in one place"
@@ -76,7 +75,7 @@ local function find_used_axes(study, item)
   return used_by
 end
 
--- Checks `where`. An axis that no other field of the item uses must have a single value, or a value in `where`.
+-- Checks `where`, which must choose a value of each axis that has several values and that no other field uses.
 -- used_by: from find_used_axes. Returns the same results as find_problem.
 local function check_where(study, item, used_by)
   local where = item.where or {}
@@ -136,8 +135,8 @@ local function has_several(axis)
   return #axis.values > 1
 end
 
--- Returns the longest training length and the longest evaluated length of a run with accuracies by place; nil without
--- such a run.
+-- Returns lengths for an item of kind "places": the longest training length and the longest evaluated length of a run.
+-- nil if no run has accuracies by place.
 local function choose_lengths_for_places(study)
   local run = lists.any(study.cells, function(cell)
     return lists.find(runs.get_chosen_runs(cell), function(run) return run.test and run.test.has_places end)

@@ -4,7 +4,7 @@
 --   open   a function that returns the spec with its plan, or nil and an exit code
 --   say    a function that prints a text
 --   out    the file of the picture; nil: <id of the spec>.svg
--- Output: an exit code and a message. Masks have the longest lengths of training, up to MAX_TOKENS tokens.
+-- Output: an exit code and a message. Masks are those of the longest training sequences, up to MAX_TOKENS tokens.
 
 local draw = require("lab.study.report.figures.draw")
 local heat = require("lab.study.report.figures.heat")
@@ -20,8 +20,8 @@ local MAX_TOKENS = 400 -- maximum count of queries, and of keys
 local PANEL = 220 -- pixels
 local ENVIRONMENT = 4
 
--- Returns a list with an element for each attention. An element is a list of heads, each { title, rows }, with rows of
--- masks.list_cells; its field `label` is the attention's name.
+-- Returns a list with an element for each attention: a list of heads { title, rows (masks.list_cells) }, with the field
+-- `label`, the attention's name.
 local function list_masks(plan)
   return lists.map(plan.attentions, function(family)
     local queries, keys = plan.streams[family.queries.stream + 1], plan.streams[family.keys.stream + 1]

@@ -65,7 +65,7 @@ local MAX_CELLS_ON_SCREEN, MAX_NOTES_ON_SCREEN, MAX_DAMAGED_ON_SCREEN = 40, 12, 
 
 local INPUT, ENVIRONMENT = 1, 4
 
--- Returns the name of a cell that several rows of the paper's table fit; nil if there is no such cell.
+-- Returns the name of a cell for which the paper's table has several rows; nil if there is no such cell.
 local function find_ambiguous_cell(study, item, file)
   local axis = item.at and numbers.find_axis(study)
   if item.at and not axis then
@@ -102,18 +102,20 @@ local function read_published(project, study, checked_items)
   return { by_item = by_item, setting = setting }
 end
 
--- Kind of item -> the function that makes its table, or its figure. A function in FIGURES returns a figure or nil, and
--- a list of tables or nil; these tables may have names of their own. A figure has panels for curves.lua, or a gnuplot
--- script. The field `file` of a figure or a table is a further file to write, or nil.
+-- Kind of item -> a function of the study, the item, and the paper's file (TABLES) or the name of files (FIGURES).
+-- A function in TABLES returns a table. A function in FIGURES returns:
+--   a figure or nil: it has panels for curves.lua, or a gnuplot script
+--   a list of tables, or nil; these tables may have names
+-- The field `file` of a figure or a table is a further file to write, or nil.
 local TABLES = { table = score_tables.tabulate, best = score_tables.tabulate_best,
   splits = score_tables.tabulate_sets, numbers = numbers.make_table, reached = time_to_threshold.make_table,
   spread = spread.make_table, claim = claims.make_table }
 local FIGURES = { curves = figures.make_by_length, time = figures.make_by_time, axis = figures.make_along_axis,
   progress = figures.make_by_epoch, places = by_place.make, heat = heat_maps.make }
 
--- Returns the study with the cells that an item shows. `only` selects cells before `over` merges an axis, since `only`
--- may name values of that axis. A study that was found in a folder is shown whole.
+-- Returns the study with the cells that an item shows; all cells if the study was found in a folder.
 local function select_cells(study, item)
+  -- `only` may name values of the axis that `over` merges, so it is applied first.
   local shown_study = study.is_from_folder and study or cells.select(study, nil, item.only)
   shown_study = item.over and cells.merge_axis(shown_study, item.over) or shown_study
   shown_study = study.is_from_folder and shown_study or cells.select(shown_study, item.where)
@@ -124,8 +126,7 @@ end
 local NOT_IN_NAMES = lists.split_set("kind index title setting published names titles labels width pages")
 local MAX_NAME, PREFIX = 64, 48 -- bytes: a longer name becomes its first bytes and a digest
 
--- Returns the words of a field's value. The words of a table are the words of its list, then each named key with the
--- words of its value.
+-- Returns the words of a field's value; for a table, the words of its list, then its named keys and their words.
 local function list_words(value)
   if type(value) ~= "table" then
     return { tostring(value) }
@@ -135,11 +136,10 @@ local function list_words(value)
   end))
 end
 
--- Set -> its word in names of files, for a set whose own name would say too little there.
+-- Words for sets whose names would be unclear in names of files.
 local SET_WORDS = { [runs.EPOCH] = "batch_accuracy" }
 
--- Returns the name of an item's files: its kind and the values of its fields. So the name does not depend on other
--- items.
+-- Returns the name of an item's files: its kind and the values of its fields.
 local function make_file_name(item)
   local words = lists.collect(canonical.sort_keys(item), function(field)
     local field_words = not NOT_IN_NAMES[field] and list_words(item[field]) or {}
@@ -151,8 +151,9 @@ local function make_file_name(item)
     or ("%s-%s"):format(name:sub(1, PREFIX), sha256.hash(name):sub(1, 8))
 end
 
--- Returns a sentence on each item of a study's report that fits no cell on any of its pages. checked_items: the items,
--- once per page. fitted_indices: the set of the indices of those items of the report that fit a cell.
+-- Returns a sentence on each item that fits no cell.
+--   checked_items    the items, each once for each of its pages
+--   fitted_indices   the set of the indices (in study.report) of items that fit a cell
 local function describe_unfitted(checked_items, fitted_indices)
   return lists.map(lists.group(checked_items, function(item) return item.index end), function(pages)
     local last = pages[#pages]
@@ -165,9 +166,9 @@ local function make_section(contents)
   return { title = contents.title, table = contents }
 end
 
--- Makes the tables and figures of the items, in order, with names for files, and then the tables of held_out.lua.
--- papers: from read_published. Returns these sections, each a figure for curves.lua or { title, table }; and a list
--- with a sentence on each item that fits no cell.
+-- Makes the sections of the items, and then those of held_out.lua. papers: from read_published. Returns:
+--   a list of sections, each a figure or { title, table }
+--   a list of sentences, from describe_unfitted
 local function make_sections(study, checked_items, papers)
   local sections, fitted_indices, name_counts = {}, {}, {}
   for _, item in ipairs(checked_items) do
@@ -215,8 +216,7 @@ local function make_command_formatter(options, study)
   end
 end
 
--- Returns the paragraphs below the title, a list of { text, is_flagged }. The first paragraph describes the scores. The
--- others are flagged: they warn of limits of comparisons with these scores.
+-- Returns the paragraphs below the title, { text, is_flagged }: a description of the scores, then flagged warnings.
 local function make_lead(report, study)
   local requested_count, counts = 0, { evaluated = 0 }
   for _, run in lists.iterate_nested(study.cells, "runs") do
@@ -324,10 +324,13 @@ local function describe_damage(report, out)
     open_study.format(report.damaged, MAX_DAMAGED_ON_SCREEN)) or nil
 end
 
--- Writes all files or none. Returns an exit code, a message or nil, and the files if all pictures are among them.
+-- Writes all files or none. Returns:
+--   an exit code, and a message or nil
+--   the written files; nil if pictures are missing
 local function write_report(options, report, out)
   local files = make_files(report)
   local all_figures = lists.filter(report.sections, function(section) return not section.table end)
+  -- draw.write adds the pictures to `files`. problem: pictures are missing.
   local is_written, message, problem = draw.write(out, files, all_figures, function(pictures)
     return report_page.render(report, pictures)
   end)

@@ -44,8 +44,8 @@ local function format_options(run)
   return texts[1] and table.concat(texts, ", ")
 end
 
--- Returns a text such as "decoder, post-norm (layer), relu, dropout 0.1"; a field that a resolved spec lacks has its
--- default. nil for recurrent models and for networks of a user's own, which have no such parts.
+-- Returns a text such as "decoder, post-norm (layer), relu, dropout 0.1"; nil for recurrent models and for a user's own
+-- network.
 local function format_architecture(model)
   if not model or model.source or not model.kind or model.kind == "recurrent" then
     return nil
@@ -64,7 +64,7 @@ local function format_optimiser(train)
     (lists.get(train, "schedule.warmup") or 0) > 0 and (", warm-up of %d steps"):format(train.schedule.warmup) or "")
 end
 
--- Returns a text such as "window of 8 before and 8 after". is_causal: whether queries see no later keys in any case.
+-- Returns a text such as "window of 8 before and 8 after". is_causal: whether queries never see later keys.
 local function format_mask(mask, is_causal)
   local kind = mask and mask.kind or "full"
   if kind == "window" then
@@ -76,17 +76,16 @@ local function format_mask(mask, is_causal)
 end
 
 -- Returns the masks of a spec in words, such as "causal" or "decoder: window of 1 before and 0 after"; nil without
--- attention. In an encoder-decoder, the mask of `encoding` is the decoder's mask. A decoder sees no later keys in any
--- case; the text has a part for its mask only if this mask hides more keys.
+-- attention. In an encoder-decoder, encoding.mask is the decoder's mask. The words omit it if it hides only later keys.
 local function format_masks(spec)
   local encoding, kind = lists.get(spec, "encoding"), lists.get(spec, "model.kind")
   if not encoding or kind == "recurrent" then
     return nil
   end
-  local is_pair = kind == "encoder_decoder"
-  local own_text = format_mask(encoding.mask, kind == "decoder" or is_pair)
-  local texts = { not is_pair and own_text ~= "full" and own_text or nil }
-  local parts = is_pair and lists.merge({ decoder = encoding }, encoding) or encoding
+  local is_encoder_decoder = kind == "encoder_decoder"
+  local own_text = format_mask(encoding.mask, kind == "decoder")
+  local texts = { not is_encoder_decoder and own_text ~= "full" and own_text or nil }
+  local parts = is_encoder_decoder and lists.merge({ decoder = encoding }, encoding) or encoding
   for _, name in ipairs(canonical.sort_keys(parts)) do
     local mask = type(parts[name]) == "table" and parts[name].mask
     local is_causal = kind == "decoder" or name == "decoder"
@@ -97,8 +96,8 @@ local function format_masks(spec)
   return texts[1] and table.concat(texts, ", ") or "full"
 end
 
--- Returns a text such as "stack of 40 cells, too few from length 80 on" for the capacity of a recurrent model's memory
--- (plan/deriving/capacity.lua); nil without a memory.
+-- Returns a text such as "stack of 40 cells, too few from length 80 on". capacity: of a recurrent model's memory
+-- (plan/deriving/capacity.lua), or nil.
 local function format_capacity(capacity)
   if not capacity then
     return nil
@@ -108,7 +107,7 @@ local function format_capacity(capacity)
     or capacity.kind .. " without limit"
 end
 
--- The settings: the name in the paper's file, and a function that returns the value of an evaluated run, or nil.
+-- A setting has a name (of the paper's file) and a function that returns the value of an evaluated run, or nil.
 --   is_optional   whether a run without a value is left out, and not shown as "not recorded"
 --   axis          the name of an axis; a study with this axis omits the setting
 --   usual_value   a value that is not shown if no run has another value

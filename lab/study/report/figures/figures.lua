@@ -148,7 +148,7 @@ function M.make_by_length(study, item)
   lists.append(figure.legend, lists.drop_repeats(lists.collect(strips, function(strip) return strip.legend end)))
   figure.title = score_tables.make_title(item, ("%s by %s"):format(entries.name_metric(study), axis))
   figure.caption = captions.join(M.BOLD .. M.SEEDS .. (has_panel_with("has_sample_band") and SAMPLES_TEXT or ""),
-    captions.name_answers(study), captions.name_rates(study),
+    captions.describe_decoding(study), captions.name_rates(study),
     axis == "length" and "Shaded: lengths of training, up to the longest (dashed)",
     strips[1] and novelty_strip.CAPTION,
     lists.find(figure.panels, function(panel) return #panel.levels > 0 end)
@@ -321,7 +321,7 @@ function M.make_by_epoch(study, item)
   return #panels > 0 and { panels = panels, legend = M.make_legend(study, item.lines, names, styles),
     title = score_tables.make_title(item, table.concat(shown_scores, " and ") .. " while training"),
     caption = captions.join(M.BOLD .. M.SEEDS .. ". Training loss and accuracy are of training batches; all "
-      .. "other curves are of evaluations during training", captions.name_answers(study)
+      .. "other curves are of evaluations during training", captions.is_generative(study)
       and "accuracies of batches of training are teacher-forced", captions.name_rates(study)) } or nil
 end
 

@@ -205,7 +205,7 @@ function M.make(study, item, name)
   local caption = captions.join("at the chosen learning rate of each cell: the median over seeds if both axes are of "
     .. "the study, else the mean",
     has_frames and "framed: training lengths, or conditions that are not beyond training",
-    captions.name_answers(study), captions.name_rates(study))
+    captions.describe_decoding(study), captions.name_rates(study))
   local contents = tabulate(item, maps, names, title, caption, metric.form)
   return { title = title, caption = caption, script = make_script(maps, names, item, { name = name, title = title,
     range = choose_range(maps, metric), unit = metric.unit, form = metric.unit == "percent" and "%.0f" or "%.2g",

@@ -38,7 +38,7 @@ local function format_label(picture, number, text, y, size)
     LEFT / picture.width, 1 - y / picture.height, size)
 end
 
--- Returns the plot command of a panel, without layers that have no data, and adds the panel's data to the picture's.
+-- Returns the plot command of a panel, without empty layers. Appends the data of the layers to picture.data.
 local function format_plot(picture, panel)
   local parts = lists.map(panel.layers, function(layer)
     local name = ("block%d"):format(#picture.data + 1)
@@ -61,8 +61,7 @@ local function add_panels(picture, lines)
   end
 end
 
--- Arranges panels in rows of at most `max_panels`, and returns `rows` for M.make_script; the heading is above the first
--- row.
+-- Returns `rows` for M.make_script, each with at most `max_panels` panels. heading: the text above the first row.
 function M.arrange(list, max_panels, heading)
   local rows = {}
   for i, panel in ipairs(list) do
@@ -82,9 +81,11 @@ end
 --   settings             lines of the script after SETTINGS, or nil
 --   left, bottom         pixels to the left of all panels and below them; nil: LEFT and BOTTOM
 --   column_gap, row_gap  pixels between panels of a row, and between rows; nil: COLUMN_GAP and ROW_GAP
---   rows                 lists of panels, with label, a line above the row
--- A panel = { title, lines, layers }: lines of the script that set its axes; layers: a list of { data, words }.
--- data: a list of lines of numbers; words: the words of gnuplot's plot command that draw these numbers.
+--   rows                 lists of panels; row.label is the text above a row
+-- Fields of a panel:
+--   title
+--   lines    lines of the script that set the axes
+--   layers   a list of { data, words }: lines of numbers, and gnuplot's words that draw these numbers
 function M.make_script(picture)
   local columns = math.max(1, lists.max(picture.rows, function(row) return #row end))
   picture.left, picture.bottom = picture.left or LEFT, picture.bottom or BOTTOM

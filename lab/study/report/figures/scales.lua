@@ -1,8 +1,9 @@
 -- The scales of a panel's axes: the choice between linear and other scales, labels, steps between ticks.
 --
--- Input: a panel of curves.lua, whose axes x and y are { from, to, log, ticks, zoom }. log: the base of a logarithmic
--- axis, or nil; ticks: a list of numbers, nil for automatic ticks; zoom: the axis is in percent and shows the logarithm
--- of the distance to 100 + M.ZOOM_OFFSET.
+-- Input: a panel of curves.lua, whose axes x and y are { from, to, log, ticks, zoom }:
+--   log     the base of a logarithmic axis, or nil
+--   ticks   a list of numbers; nil: automatic ticks
+--   zoom    true if an axis in percent shows the logarithm of the distance to 100 + M.ZOOM_OFFSET
 
 local lists = require("base.lists")
 
@@ -13,7 +14,7 @@ M.ZOOM_OFFSET = 0.1 -- gives 100% a finite position
 local CROWDED_FROM = 95 -- percent: values from this number on are close to 100
 local MIN_DIFFERENCE = 0.1 -- percent: a zoomed axis is used if values close to 100 differ by more than this
 local MARGIN = 0.05 -- margin on either side of an axis that fits numbers, as a share of its range
-local MIN_LOG_RATIO = 20 -- values with a larger ratio get a logarithmic axis
+local MIN_LOG_RATIO = 20 -- an axis is logarithmic if largest / smallest value exceeds this
 
 -- Returns the distance between ticks, 1, 2 or 5 times a power of ten. A range of width `span` gets about five ticks.
 function M.choose_step(span)
@@ -41,7 +42,8 @@ local function is_crowded(curves)
   return near_count > far_count and high - low > MIN_DIFFERENCE
 end
 
--- Returns the range of several lists of numbers, or of items with get_number; math.huge and -math.huge for empty lists.
+-- Returns the smallest and the largest number of all lists; without numbers, math.huge and -math.huge.
+-- get_number: returns the number of an item; nil: items are numbers.
 function M.find_range(lists_of_numbers, get_number)
   local low, high = math.huge, -math.huge
   for _, list in ipairs(lists_of_numbers) do
@@ -53,8 +55,7 @@ function M.find_range(lists_of_numbers, get_number)
   return low, high
 end
 
--- Returns the gnuplot lines that set the range and the ticks of an axis so that all numbers of the lists fit. letter:
--- "x" or "y".
+-- Returns the gnuplot lines that set the range and the ticks of an axis for these numbers. letter: "x" or "y".
 function M.fit_axis(letter, lists_of_numbers)
   local low, high = M.find_range(lists_of_numbers)
   if low > high then
@@ -65,9 +66,7 @@ function M.fit_axis(letter, lists_of_numbers)
     M.choose_step(high - low + 2 * pad))
 end
 
--- Sets the y axis of a panel to fit its curves. An axis of percentages is zoomed if most of them are near 100. An axis
--- without percentages is logarithmic if its numbers differ much. Otherwise it is linear: it begins just below the
--- smallest number if this number exceeds half of the largest; else it begins at 0, or at a negative smallest number.
+-- Sets the y axis of a panel to fit its curves. A linear axis includes 0 unless all numbers are close to each other.
 function M.fit_panel(panel)
   if panel.percent then
     panel.y = is_crowded(panel.curves) and { 0, 100, zoom = true } or { 0, 100 }

@@ -4,9 +4,9 @@
 --   figure     from figures.lua or compare.lua. A bold curve may have `cell`, the index of its cell, or `cells`,
 --              { [x] = index of a cell }, if each point has its own cell
 --   pictures   name of a file (curves.make_page) -> the SVG that gnuplot drew; empty without gnuplot
--- Output: HTML that is also valid XML. A script (page.js) hides a line when its name is pressed, and reads numbers from
--- the tables. Colours become CSS properties that the page sets for light and dark backgrounds. Every part of a line is
--- in a group with the line's index, so that the script can hide the whole line.
+-- Output: HTML that is also valid XML. Colours become CSS properties that the page sets for light and dark backgrounds.
+-- A script (page.js) reads numbers from the tables, and hides a line when its name is pressed. So every part of a line
+-- is in a group with the line's index.
 
 local canonical = require("base.canonical")
 local curves = require("lab.study.report.figures.curves")
@@ -28,8 +28,9 @@ local function format_properties(style)
   return ('style="--light:%s;--dark:%s"'):format(style.colour, style.dark)
 end
 
--- Returns gnuplot's SVG as an element for the page, without background and with CSS colours. attributes: the attributes
--- of its root element; groups: the attributes of each curve's group, in gnuplot's order.
+-- Returns gnuplot's SVG as an element for the page, without background and with CSS colours.
+--   attributes   of the root element
+--   groups       the attributes of the group of each curve, in gnuplot's order
 local function inline_svg(svg, attributes, groups)
   svg = svg:gsub("^.-<svg.->", "", 1):gsub("<title>.-</title>", ""):gsub("<desc>.-</desc>", "")
     :gsub("<filter.-</filter>", ""):gsub("<rect x=[^<>]*/>", "", 1) -- the background
@@ -40,18 +41,18 @@ local function inline_svg(svg, attributes, groups)
   return ('<svg xmlns="http://www.w3.org/2000/svg" %s>%s'):format(attributes, svg)
 end
 
--- Returns the picture of a panel or a strip. A level (curves.lua) belongs to no line.
---   edges          sizes: curves.PAGE for a panel, curves.PAGE.strip for a strip
+-- Returns the picture of a panel or a strip.
+--   layout         curves.PAGE for a panel, curves.PAGE.strip for a strip
 --   line_numbers   title of a line -> the line's index
 --   alternative    the text alternative of the picture
-local function make_picture(panel, svg, edges, line_numbers, alternative)
-  local groups = lists.map(curves.list_drawn_curves(panel), function(curve)
+local function make_picture(panel, svg, layout, line_numbers, alternative)
+  local groups = lists.map(curves.list_drawn_curves(panel), function(curve) -- false: a horizontal line
     return curve and curve.line and ('class="line" data-line="%d" %s'):format(line_numbers[curve.line],
       format_properties(curve.style)) or 'class="level"'
   end)
-  return ('<div class="plot" style="--top:%.2f%%;--bottom:%.2f%%">%s</div>'):format(100 * edges.top / edges.height,
-    100 * edges.bottom / edges.height, inline_svg(svg, ('viewBox="0 0 %d %d" role="img" aria-label="%s"'):format(
-    curves.PAGE.width, edges.height, escape(alternative)), groups))
+  return ('<div class="plot" style="--top:%.2f%%;--bottom:%.2f%%">%s</div>'):format(100 * layout.top / layout.height,
+    100 * layout.bottom / layout.height, inline_svg(svg, ('viewBox="0 0 %d %d" role="img" aria-label="%s"'):format(
+    curves.PAGE.width, layout.height, escape(alternative)), groups))
 end
 
 -- Returns the distance of a value of the x axis from the picture's left edge, as a share of the picture's width.
@@ -85,8 +86,13 @@ local function format_number(panel, value)
   return (panel.percent and (panel.y.zoom and "%.2f" or "%.1f") or "%.4g"):format(value)
 end
 
--- Returns a panel's bold curves as a list of { curve, number (the line's index), points, point_by_x, band (by x) }; and
--- the x of all their points, ascending.
+-- Returns the series of a panel, one for each bold curve:
+--   curve        the curve
+--   number       the index of the curve's line
+--   points       the shown points of the curve
+--   point_by_x   x -> the shown point
+--   band_by_x    x -> the point of the band
+-- Second result: the x of all shown points, ascending.
 local function list_series(panel, line_numbers)
   local function get_x(point)
     return point[1]
@@ -96,19 +102,19 @@ local function list_series(panel, line_numbers)
     local points = curves.thin(curve.points)
     return { curve = curve, number = line_numbers[curve.line], points = points,
       point_by_x = lists.index_by(points, get_x),
-      band = lists.index_by(curves.thin(curve.band or {}), get_x) }
+      band_by_x = lists.index_by(curves.thin(curve.band or {}), get_x) }
   end)
   return series, canonical.sort_keys(lists.index_by(lists.collect(series, function(entry) return entry.points end),
     get_x))
 end
 
-local function link_cell(cell, text)
-  return cell and ('<a href="#cell-%d">%s</a>'):format(cell, text) or text
+local function link_cell(cell_index, text)
+  return cell_index and ('<a href="#cell-%d">%s</a>'):format(cell_index, text) or text
 end
 
 local function make_value_cell(panel, entry, x)
-  local point, band, cells = entry.point_by_x[x], entry.band[x], entry.curve.cells or {}
-  local text = point and link_cell(cells[x], format_number(panel, point[2])) or ""
+  local point, band, cell_indices = entry.point_by_x[x], entry.band_by_x[x], entry.curve.cells or {}
+  local text = point and link_cell(cell_indices[x], format_number(panel, point[2])) or ""
   return ('<td data-line="%d">%s%s</td>'):format(entry.number, text, point and band
     and (" <small>(%s to %s)</small>"):format(format_number(panel, band[2]), format_number(panel, band[3])) or "")
 end

@@ -17,18 +17,16 @@ function M.escape_name(text)
   return (escape.html(text):gsub("_", "_<wbr/>"))
 end
 
--- Makes the row of column titles. If cells have several texts, whose titles are `subs`, a row has two titles: its own
--- and the title of a text.
+-- Makes the row of column titles. If cells have several texts, the titles of the texts (`subs`) have a second column.
 local function make_head_row(contents)
   local span = #contents.subs > 1 and ' colspan="2"' or ""
   return ('<tr><th scope="col"%s>%s</th>%s</tr>'):format(span, escape.html(contents.corner), table.concat(lists.map(
     contents.columns, function(column) return ('<th scope="col">%s</th>'):format(M.escape_name(column.title)) end)))
 end
 
--- Makes the cell of the i-th text of an entry. The first text is the value of the runs, and links to them. No line
--- break splits "±" from the number after it.
+-- Makes the cell of the i-th text of an entry. The first text links to the runs.
 local function make_cell(entry, i)
-  local text = escape.html(entry.texts[i] or ""):gsub("± ", "±\u{A0}")
+  local text = escape.html(entry.texts[i] or ""):gsub("± ", "±\u{A0}") -- no line break after ±
   if i > 1 then
     return ("<td>%s</td>"):format(text)
   elseif entry.number then

@@ -27,7 +27,7 @@ local function make_code_block(text)
 end
 
 -- Makes a table in a box with a name.
---   rows    lists of HTML texts: first the content of the row's title, then cells, each a <td> or the content of one
+--   rows    lists of HTML texts: the title of the row, then cells, with or without <td>
 --   class   the CSS class of the table, or nil
 local function make_boxed_table(name, caption, heads, rows, class)
   local titles = lists.map(heads, function(head) return ('<th scope="col">%s</th>'):format(head) end)
@@ -50,6 +50,7 @@ local function make_settings(report)
     { "setting", "here", paper and "paper" }, rows, "facts")
 end
 
+-- Makes the table of readings, the interpretations of papers that the runs used.
 local function make_readings(report)
   local rows = lists.map(report.readings, function(item) return { escape(item.question), escape(item.text) } end)
   return make_boxed_table("Readings", readings.TITLE, { "question", "answer" }, rows, "facts")
@@ -80,8 +81,7 @@ local function make_cell(report, cell)
     table.concat(facts), make_boxed_table("Runs of " .. name, "Runs of " .. name, heads, rows))
 end
 
--- Makes an <img> from the bytes of a PNG or of gnuplot's SVG; bytes: nil if there is no picture. A picture in an <img>
--- runs no scripts, so it need not be trusted.
+-- Makes an <img>, in which a picture runs no scripts, so it need not be trusted. bytes: a PNG, gnuplot's SVG, or nil.
 local function make_image(bytes, alternative, caption)
   if not bytes then
     return make_paragraph("no picture", "flag")

@@ -16,7 +16,7 @@ local M = {}
 
 local SETS = { "validation", "train", "test", "in_distribution", "between", "beyond" }
 local NAMES = { "exact_match", "accuracy", "accuracy_teacher_forced" }
-local SHORT = { accuracy_teacher_forced = "teacher-forced" } -- a shorter name for a metric next to accuracy
+local SHORT = { accuracy_teacher_forced = "teacher-forced" } -- titles of metrics in a table that also shows accuracy
 
 -- Returns the evaluation of a run whose split is exactly this set; nil without one.
 local function find_evaluation(run, set)
@@ -24,9 +24,8 @@ local function find_evaluation(run, set)
   return evaluation and evaluation.split == set and evaluation or nil
 end
 
--- Returns the sets on which any run was evaluated. The last of them are parts of the set "test". Each part holds the
--- examples that are beyond training on the axes in its name. Second result: whether the set "test" of some run has
--- parts.
+-- Returns the sets on which any run was evaluated: names in SETS, then names such as "beyond length" (evaluations.lua).
+-- Second result: whether any run has a set "test" with parts.
 local function list_sets(study)
   local is_evaluated, axis_sets, has_parts = {}, {}, false
   for _, run in ipairs(lists.collect(study.cells, runs.get_chosen_runs)) do
@@ -57,8 +56,8 @@ local function list_metrics(study, sets)
   end)
 end
 
-local ANSWERS = "exact match and accuracy are of the answers that the model gives by itself, teacher-forced accuracy "
-  .. "is of tokens that the model predicts after the right earlier tokens"
+local ANSWERS = "exact match and accuracy are measured on the model's own answers; teacher-forced accuracy, on tokens "
+  .. "that the model predicts from the earlier tokens of the target"
 
 -- Describes the grid that most runs have on each set: "sets: validation (mean over 8 lengths 1..8)".
 local function describe_grids(study, sets)
@@ -102,9 +101,9 @@ function M.make_cells_table(study)
     end) }
   end)
   return { name = "measured", title = "Every set and metric in percent: medians over seeds at the chosen learning rate",
-    caption = captions.join(explain_numbers(names, has_parts), captions.name_answers(study), captions.name_rates(study),
-      describe_grids(study, sets)), corner = "cell", subs = subs, columns = entries.make_columns(sets), rows = rows,
-      notes = {} }
+    caption = captions.join(explain_numbers(names, has_parts), captions.describe_decoding(study),
+      captions.name_rates(study), describe_grids(study, sets)), corner = "cell", subs = subs,
+    columns = entries.make_columns(sets), rows = rows, notes = {} }
 end
 
 return M

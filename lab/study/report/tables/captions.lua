@@ -43,8 +43,8 @@ function M.name_grid(study)
     and "; cells of another grid are marked" or "") or nil
 end
 
--- Returns a text on how a run decoded the answers for a metric; nil for models that are not generative.
-local function describe_answers(run, metric)
+-- Returns nil for models that are not generative.
+local function describe_run_decoding(run, metric)
   if not run.decoding then
     return nil
   elseif run.decoding == "teacher_forced" or metric == "accuracy_teacher_forced" or metric == "loss" then
@@ -53,14 +53,22 @@ local function describe_answers(run, metric)
   return "greedy answers, " .. (run.test and run.test.ended_early and "ended by the model" or "answer length given")
 end
 
-function M.name_answers(study)
-  return join_scored(study, function(run) return describe_answers(run, study.scored.metric) end)
+-- Returns a text such as "greedy answers, ended by the model"; nil if no scored model is generative.
+function M.describe_decoding(study)
+  return join_scored(study, function(run) return describe_run_decoding(run, study.scored.metric) end)
 end
 
--- Returns a text on the number of passes at which runs were scored; nil if no run uses the oracle.
+-- Whether any scored model is generative.
+function M.is_generative(study)
+  return M.describe_decoding(study) ~= nil
+end
+
+-- Returns nil if no run uses the oracle.
 function M.name_stopping(study)
   return join_scored(study, function(run)
-    return stopping.uses_oracle(run) and "stopped by the oracle: as many passes as the task length" or nil
+    local times = stopping.uses_oracle(run) and run.facts.spec.model.loops.times
+    return times and "stopped by the oracle: as many passes as " .. (times == "length" and "the task length"
+      or "the number on the axis " .. times) or nil
   end)
 end
 
@@ -70,8 +78,7 @@ local function find_deciding_evaluation(cell)
   return run and choice.rate_count > 1 and runs.get_evaluation(run, choice.set) or nil
 end
 
--- Returns the words that follow "chosen": the examples by which a cell's learning rate was chosen; nil without a
--- choice.
+-- Returns the words for the caption after "learning rate chosen"; nil without a choice.
 local function describe_choice(cell)
   local choice, evaluation = cell.summary.choice, find_deciding_evaluation(cell)
   if not evaluation then
@@ -111,7 +118,7 @@ end
 -- Returns all sentences on a table of scores; nil without scores. has_chosen_rate: whether the scores are at the chosen
 -- learning rate.
 function M.describe(study, has_chosen_rate)
-  return M.join(M.name_grid(study), M.name_answers(study), M.name_stopping(study),
+  return M.join(M.name_grid(study), M.describe_decoding(study), M.name_stopping(study),
     has_chosen_rate and M.name_rates(study))
 end
 

@@ -15,7 +15,7 @@ local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
-local LATE_COUNT = 10 -- number of last evaluations during training whose median is shown
+local LATE_COUNT = 10 -- number of evaluations in the median `late`
 
 -- Returns the median of a run's scores in its last evaluations during training; nil if none has the metric.
 local function compute_late_score(run, metric)
@@ -61,9 +61,9 @@ function M.make_cells_table(study)
   if not run_with_best then
     return nil
   end
-  local caption = ("last: at the last step; best: at the best checkpoint by %s in evaluations during training; late: "
-    .. "the median of the last %d evaluations during training, each over the lengths of this evaluation; steps and "
-    .. "tokens are those of the whole training"):format(metrics.by_name[run_with_best.best.metric].title, LATE_COUNT)
+  local caption = ("last: at the last step; best: at the checkpoint with the best %s in evaluations during training; "
+    .. "late: the median of the last %d evaluations during training, over the lengths of these evaluations; steps and "
+    .. "tokens: of the whole training"):format(metrics.by_name[run_with_best.best.metric].title, LATE_COUNT)
   return entries.tabulate({ name = "checkpoints",
     title = ("Last, best and late: %s in %s, medians over seeds at the chosen learning rate"):format(
       entries.name_metric(study), metrics.by_name[study.scored.metric].unit),

@@ -1,10 +1,13 @@
 -- A table of a report: a claim about the scores of single seeds, and whether the runs show it.
 --
--- Input: a study with its cells read, an item { rows, at, bound, passes }. passes: for models with loops, the number of
--- passes; nil: as many as in training. Output: a table as in score_tables.lua, with a row for each value of an axis. It
--- has a column for each number in `at` (a length, or a number of another axis of the evaluation), which lists the
--- scores of all seeds at the chosen learning rate. The last column counts the seeds that meet the bound at all numbers.
--- The runs show the claim if all requested seeds of all rows have run and meet the bound.
+-- Input: a study with its cells read, an item { rows, at, bound, passes }:
+--   rows     the name of an axis; each of its values has a row
+--   at       numbers on the axis of the evaluation, such as lengths; each number has a column
+--   bound    { above = score } or { below = score }
+--   passes   the number of passes of models with loops; nil: as many as in training
+-- Output: a table as in score_tables.lua. An entry lists the scores of all seeds at the chosen learning rate. The last
+-- column counts the seeds that meet the bound at all numbers. The runs show the claim if all requested seeds of all
+-- rows have run and meet the bound.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -28,8 +31,10 @@ local function meets(bound, score)
   return score ~= nil and (not bound.above or score > bound.above) and (not bound.below or score < bound.below)
 end
 
--- Makes a row. Adds its seeds to the fields of `counts`: `requested` counts all requested seeds; `scored`, the seeds
--- with scores at all numbers; `meeting`, the seeds that meet the bound at all numbers.
+-- Makes a row. Adds the numbers of its seeds to the fields of `counts`:
+--   requested   all requested seeds
+--   scored      seeds with scores at all numbers
+--   meeting     seeds that meet the bound at all numbers
 local function make_row(study, item, row, counts)
   local form, list = metrics.by_name[study.scored.metric].form, runs.get_chosen_runs(row.cell)
   local meeting_count, scored_count = 0, 0
@@ -75,9 +80,9 @@ function M.make_table(study, item)
     item.bound.above or item.bound.below, metric.unit, item.passes and (", after %d passes"):format(item.passes) or "")
   local heads = lists.map(item.at, function(n) return score_tables.label(study, axis, n) end)
   return entries.tabulate({ title = score_tables.make_title(item, claim), rows = rows,
-    caption = captions.join(describe(counts), item.title and claim, captions.name_answers(study),
+    caption = captions.join(describe(counts), item.title and claim, captions.describe_decoding(study),
       not item.passes and captions.name_stopping(study), captions.name_rates(study)),
-    heads = lists.join({ item.rows }, lists.append(heads, { "seeds that meet it" })) })
+    heads = lists.join({ item.rows }, lists.append(heads, { "seeds that meet the bound" })) })
 end
 
 return M

@@ -1,7 +1,6 @@
--- Tables of a report that show more of the evaluations than the score:
+-- Further tables of evaluations in a report:
 --   the share of examples that were in the training data
---   exact matches by a further axis, such as the count of carries for each count of digits; each combination of numbers
---   on both axes has examples of its own
+--   exact match by a further axis of the examples, such as the count of carries
 --   scores by the noise on embeddings, and by the number of passes
 --
 -- Input: a study with its cells read (cells.lua). Output: tables as in score_tables.lua, none if runs lack such
@@ -69,13 +68,14 @@ local function tabulate_trained(study)
     return text and { score_tables.format_key(study, cell), text, cell = cell }
   end)
   return #rows > 0 and entries.tabulate({ name = "trained",
-    title = ("Examples that were trained on, by %s"):format(axis), caption = is_novel
-    and "evaluation leaves these examples out (eval.novel); a number without other examples has no accuracy" or nil,
+    title = ("Examples that were trained on, by %s"):format(axis),
+    caption = is_novel and "evaluation leaves these examples out (eval.novel); a number whose examples are all left "
+      .. "out has no accuracy" or nil,
     heads = { "cell", "share of the examples" }, rows = rows }) or nil
 end
 
--- Returns the axes that divide the examples of a number on the first axis further. Such a number has a condition with
--- the first axis alone, and other conditions with a further axis.
+-- Returns the axes that split the examples of one number on the first axis into smaller groups. A condition without
+-- these axes has all examples of this number.
 local function list_finer_axes(study)
   local names = {}
   for _, cell in ipairs(study.cells) do
@@ -93,9 +93,9 @@ local function list_finer_axes(study)
   return lists.drop_repeats(names)
 end
 
--- Whether a table by an axis includes a condition. The frame of a condition is the width to which numbers are padded; a
--- condition that names no frame has the frame of training. frame: the frame that the condition must name; nil: it must
--- name none. A table by frames includes only conditions without further axes.
+-- Whether the table by `axis` includes a condition. The table by frames includes only conditions without further axes.
+-- frame: the frame of the condition, a number of digits to which numbers are padded; nil: the
+-- condition names no frame, and has the frame of training.
 local function is_included(entry, axis, frame)
   if axis ~= runs.FRAME then
     return entry.by[runs.FRAME] == frame
@@ -103,8 +103,9 @@ local function is_included(entry, axis, frame)
   return not lists.find(canonical.sort_keys(entry.by), function(name) return name ~= axis and name ~= entry.axis end)
 end
 
--- Returns two tables whose keys are the numbers on an axis: the list of the shares of exact matches, one for each of
--- the cell's conditions with this number; and whether the number is beyond training.
+-- Returns two tables by the number on an axis:
+--   the list of exact matches (shares) of the cell's conditions with this number
+--   whether the number is beyond training
 local function list_matches(study, cell, axis, frame)
   local matches, is_beyond = {}, {}
   for _, entry in ipairs(list_conditions(study, cell)) do
@@ -165,22 +166,22 @@ local function tabulate_axis(study, axis, frame)
     caption = caption, corner = axis, rows = rows })
 end
 
--- The tables by noise and by passes. An element is { a name for runs.list_levels, the end of the table's title, the end
--- of its caption }.
-local LEVELS = {
-  { "noise", "noise on embeddings", "the numbers are deviations, in the unit eval.noise. The score of a run is its "
-    .. "score at the least noise" },
-  { "passes", "passes of a model with loops", "the score of a run is its score at the passes of training. confidence: "
-    .. "at each length, the number of passes whose answers are the most probable on average; confidence per example: "
-    .. "for each example, the number of passes whose answers are the most probable. oracle: as many passes as the task "
-    .. "length, or as the value on an axis" },
+-- Settings of the model, each with a table of scores. subject: the end of the table's title; explanation: the end of
+-- its caption.
+local SETTINGS = {
+  { name = "noise", subject = "noise on embeddings", explanation = "the left column holds standard deviations "
+    .. "of the noise, in the unit that eval.noise chooses. The score of a run is its score at the least noise" },
+  { name = "passes", subject = "passes of a model with loops", explanation = "the score of a run is its score at the "
+    .. "passes of training. confidence: at each length, the number of passes whose answers are the most probable on "
+    .. "average; confidence per example: for each example, the number of passes whose answers are the most probable. "
+    .. "oracle: model.loops.times determines the number of passes of each example" },
 }
 
--- Makes the table by the values of a level; nil if no run was evaluated at several values.
-local function tabulate_level(study, name, subject, explanation)
+-- Makes the table of the scores by a setting; nil if runs were not evaluated by it.
+local function tabulate_setting(study, setting)
   local metric = metrics.by_name[study.scored.metric]
   local values = lists.collect(lists.collect(study.cells, runs.get_chosen_runs), function(run)
-    return runs.list_levels(run, name)
+    return runs.list_levels(run, setting.name)
   end)
   table.sort(values)
   local function make_row(row_title, get_evaluation)
@@ -193,11 +194,11 @@ local function tabulate_level(study, name, subject, explanation)
   end
   local rows = lists.map(lists.drop_repeats(values), function(value)
     return make_row(("%g"):format(value), function(run)
-      return runs.get_level_evaluation(run, name, value, study.scored.split)
+      return runs.get_level_evaluation(run, setting.name, value, study.scored.split)
     end)
   end)
-  local chosen_runs = rows[1] and name == "passes" and lists.collect(study.cells, runs.get_chosen_runs) or {}
-  -- Adds a row for a rule that chooses the number of passes, if a run has an evaluation by this rule.
+  local chosen_runs = rows[1] and setting.name == "passes" and lists.collect(study.cells, runs.get_chosen_runs) or {}
+  -- Adds a row for a rule that chooses the number of passes, if any run has such an evaluation.
   local function add_rule(row_title, get_evaluation)
     rows[#rows + 1] = lists.any(chosen_runs, get_evaluation) and make_row(row_title, get_evaluation) or nil
   end
@@ -209,13 +210,13 @@ local function tabulate_level(study, name, subject, explanation)
   add_rule("oracle", function(run)
     return stopping.uses_oracle(run) and runs.get_evaluation(run, study.scored.split) or nil
   end)
-  local title = ("%s in %s by %s"):format(metric.title:gsub("^%l", string.upper), metric.unit, subject)
-  return #rows > 0 and complete_table(study, { name = "by_" .. name, title = title, corner = name, rows = rows,
-    caption = "the mean over the runs; " .. explanation }) or nil
+  local title = ("%s in %s by %s"):format(metric.title:gsub("^%l", string.upper), metric.unit, setting.subject)
+  return #rows > 0 and complete_table(study, { name = "by_" .. setting.name, title = title, corner = setting.name,
+    rows = rows, caption = "the mean over the runs; " .. setting.explanation }) or nil
 end
 
 function M.make_tables(study)
-  local tables = lists.map(LEVELS, function(level) return tabulate_level(study, table.unpack(level)) end)
+  local tables = lists.map(SETTINGS, function(setting) return tabulate_setting(study, setting) end)
   for _, axis in ipairs(list_finer_axes(study)) do
     tables[#tables + 1] = tabulate_axis(study, axis)
     for _, frame in ipairs(axis ~= runs.FRAME and list_frames(study, axis) or {}) do
