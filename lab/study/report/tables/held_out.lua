@@ -56,12 +56,13 @@ local function format_shares(shares)
 end
 
 local function tabulate_trained(study)
-  local axis, is_novel = nil, false
+  local axis, leaves_out_trained = nil, false
   local rows = lists.map(study.cells, function(cell)
     local shares = {}
     for _, entry in ipairs(list_conditions(study, cell)) do
       if entry.number and entry.condition.trained and entry.has_one_axis then
-        shares[entry.number], axis, is_novel = entry.condition.trained, entry.axis, is_novel or entry.run.novel
+        shares[entry.number], axis = entry.condition.trained, entry.axis
+        leaves_out_trained = leaves_out_trained or entry.run.novel
       end
     end
     local text = format_shares(shares)
@@ -69,14 +70,13 @@ local function tabulate_trained(study)
   end)
   return #rows > 0 and entries.tabulate({ name = "trained",
     title = ("Examples that were trained on, by %s"):format(axis),
-    caption = is_novel and "evaluation leaves these examples out (eval.novel); a number whose examples are all left "
-      .. "out has no accuracy" or nil,
+    caption = leaves_out_trained and "evaluation leaves these examples out (eval.novel); a number whose examples are "
+      .. "all left out has no accuracy" or nil,
     heads = { "cell", "share of the examples" }, rows = rows }) or nil
 end
 
--- Returns the axes that split the examples of one number on the first axis into smaller groups. A condition without
--- these axes has all examples of this number.
-local function list_finer_axes(study)
+-- Returns the axes whose numbers are combined with numbers on the first axis that are also evaluated alone.
+local function list_further_axes(study)
   local names = {}
   for _, cell in ipairs(study.cells) do
     local list = list_conditions(study, cell)
@@ -150,8 +150,8 @@ local function tabulate_axis(study, axis, frame)
       return entries.make_entry(study.cells[j], mean, nil, mean and ("%.1f"):format(mean) or entries.MISSING)
     end) }
   end)
-  local caption = "an entry is a mean over all evaluated combinations of its number with numbers on other axes; each "
-    .. "combination has examples of its own; (beyond): no training example has such a number"
+  local caption = "an entry is a mean over the evaluated combinations of its number with numbers on other axes; each "
+    .. "combination has its own examples; (beyond): no training example has this number"
   if axis == runs.FRAME then
     caption = "an entry is a mean over the counts of digits that fit the frame; a frame is the width to which numbers "
       .. "are padded, 0: no padding. Scores and curves are of the frame of training, in which more digits do not make "
@@ -217,7 +217,7 @@ end
 
 function M.make_tables(study)
   local tables = lists.map(SETTINGS, function(setting) return tabulate_setting(study, setting) end)
-  for _, axis in ipairs(list_finer_axes(study)) do
+  for _, axis in ipairs(list_further_axes(study)) do
     tables[#tables + 1] = tabulate_axis(study, axis)
     for _, frame in ipairs(axis ~= runs.FRAME and list_frames(study, axis) or {}) do
       tables[#tables + 1] = tabulate_axis(study, axis, frame)
