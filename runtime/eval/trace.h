@@ -17,8 +17,8 @@
  * Several random draws add a first dimension [draws]. Entropy and targets never have this dimension. Tokens have it
  * only in a stream with decoded answers.
  *
- * Averaging replaces the dimensions of draws and examples by their mean, and leaves out tokens. Answers and targets are
- * never averaged.
+ * Averaging takes means over draws and examples, and removes these dimensions. Tokens are then left out. Answers and
+ * targets are never averaged.
  *
  * With a dataset, n in a name is the input length. If the traced examples of one input length have different output
  * lengths, the name begins with n<n>o<outputs>.
@@ -60,7 +60,8 @@ typedef struct lh_trace_request {
     uint64_t seed;
     /* Lengths of the traced examples; ignored with inputs.
      * Sampled task: task lengths, with the first examples of an evaluation.
-     * Dataset: input lengths, with the examples that an evaluation chooses (data/datasets/pick.h) or a shuffle. */
+     * Dataset: input lengths, with the examples that an evaluation chooses (data/datasets/pick.h), unless
+     * is_shuffled. */
     lh_lengths lengths;
     const lh_dataset *set;  /* dataset: set of the examples; NULL: the set of an evaluation */
     int examples;           /* maximum number of examples per length */

@@ -98,7 +98,8 @@ static const char *choose_hint(const lh_loop *loop, const lh_step_metrics *faile
                  "values; the\n    gradcheck of a float64 build narrows the cause down (docs/troubleshooting.md)";
 }
 
-/* Appends the last checkpoint and a hint to the error of a failed step. failed_index: its index in loop->metrics. */
+/* Appends to the error of a failed step a hint and a line about the last checkpoint. failed_index: the step's index in
+ * loop->metrics. */
 static lh_status explain_failure(const lh_loop *loop, lh_status status, int failed_index, lh_error *error) {
     lh_error first = *error;
     const lh_run *run = loop->training.run;
@@ -130,7 +131,7 @@ static lh_status run_steps(lh_loop *loop, int64_t end, lh_error *error) {
     int64_t remaining = end - loop->engine->step, most_steps = (int64_t)(loop->steps_per_second * SECONDS_AT_ONCE);
     int count = (int)(remaining < STEPS_AT_ONCE ? remaining : STEPS_AT_ONCE), steps_done = 0;
     if (count > most_steps) count = most_steps > 1 ? (int)most_steps : 1;
-    /* Some engines run ahead. The steps that they have already finished are all requested. */
+    /* The call requests at least the steps that the engine has already finished. */
     if (count < loop->engine->unreported_steps) count = loop->engine->unreported_steps;
     double seconds_before = loop->engine->seconds;
     lh_status status = loop->engine->ops->step(loop->engine, count, loop->metrics, &steps_done, error);

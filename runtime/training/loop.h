@@ -43,15 +43,18 @@ typedef struct lh_training {
 /* A running training, advanced in pieces, so that one thread can run many trainings. */
 typedef struct lh_loop lh_loop;
 
-/* Prepares training of engine from its step to training->steps. window: from lh_run_resume, or all zero. *training is
- * copied; its pointers, engine and window must outlive the loop. */
+/* Prepares training of engine from its step to training->steps. window: from lh_run_resume, or all zero. The
+ * loop copies *training. The pointers in *training, the engine and the window must outlive the loop. */
 lh_status lh_loop_open(const lh_training *training, lh_engine *engine, lh_window *window, lh_loop **loop,
                        lh_error *error);
 
 /* Runs steps for about 0.1 seconds, then metrics, evaluation and checkpoints that are due. Does nothing while the
- * engine waits for the other engines of its fleet. *is_done: training has ended, and its last step has a checkpoint.
- * LH_STOPPED: engine->stop was set, and the finished steps are saved in a checkpoint. Other errors come from a step
- * (lh_engine_ops.step), an evaluation or a file. After an error, only lh_loop_close may be called. */
+ * engine waits for the other engines of its fleet. After an error, only lh_loop_close may be called.
+ *
+ *     *is_done        training has ended, and its last step has a checkpoint
+ *     LH_STOPPED      engine->stop was set, and a checkpoint has the finished steps
+ *     other errors    from a step (lh_engine_ops.step), an evaluation or a file
+ */
 lh_status lh_loop_advance(lh_loop *loop, bool *is_done, lh_error *error);
 
 void lh_loop_close(lh_loop *loop); /* NULL is valid */

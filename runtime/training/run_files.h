@@ -60,8 +60,8 @@ typedef struct lh_run {
  */
 lh_status lh_run_claim(lh_run *run, lh_run_start start, lh_error *error);
 
-/* Removes the files of an earlier run unless it is resumed, and writes run.json. The folder must be claimed, and stays
- * claimed after an error. */
+/* Writes run.json. Unless the run is resumed, first removes the files of an earlier run. The folder must be claimed. It
+ * stays claimed after an error. */
 lh_status lh_run_begin(lh_run *run, lh_run_start start, lh_error *error);
 
 /* Whether the claimed folder has a checkpoint, valid or not. */

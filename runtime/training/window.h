@@ -10,17 +10,17 @@ typedef struct lh_window_epoch {
     int64_t steps;        /* steps of the current epoch so far */
     int64_t masked_steps; /* number of these steps without a counted label */
     double sum;           /* sum of accuracies over the steps with a counted label */
-    int64_t last_epoch;   /* the last complete epoch, from 1; 0: none */
+    int64_t last_epoch;   /* number of the last complete epoch; 0: none */
     double accuracy;      /* mean accuracy of epoch `last_epoch` */
 } lh_window_epoch;
 
 typedef struct lh_window {
     int64_t steps;        /* number of steps in the window */
-    int64_t masked_steps; /* steps without a counted label; means of loss and accuracies leave them out */
+    int64_t masked_steps; /* steps without a counted label, left out of loss, accuracy and exact_match */
     /* Sums over the window's steps. */
     double loss, accuracy, exact_match, gradient_norm, clipped_steps, parameter_norm, update_norm;
     double seconds; /* time of all steps of the run so far, also before this window */
-    /* Numbers of lines in metrics.jsonl and eval.jsonl; -1: a loaded window did not record them. */
+    /* Numbers of lines in metrics.jsonl and eval.jsonl; -1: not in the loaded window. */
     int64_t metrics_lines, eval_lines;
     lh_window_epoch epoch; /* all 0 without a dataset */
     lh_best best;          /* all 0 unless the best checkpoint is kept */
@@ -32,15 +32,15 @@ void lh_window_add(lh_window *window, const lh_step_metrics *metrics);
 /* Adds a step to its epoch. step: its number; the first step is 1. batches: batches per epoch. */
 void lh_window_add_to_epoch(lh_window *window, const lh_step_metrics *metrics, int64_t step, int64_t batches);
 
-/* The mean over the steps with a counted label; sum: the window's loss, accuracy or exact_match. NAN: no step has a
- * counted label. */
+/* The mean over the steps with a counted label; NAN: there is no such step. sum: the window's loss, accuracy or
+ * exact_match. */
 double lh_window_compute_mean(const lh_window *window, double sum);
 
 /* Begins the next window: clears its steps and sums, and keeps seconds, numbers of lines, `epoch` and `best`. */
 void lh_window_clear(lh_window *window);
 
-/* Appends the means to metrics.jsonl as the line of `step`, and counts the line. teacher_forced: the model is
- * generative, and the accuracy has the key accuracy_teacher_forced. */
+/* Appends the means to metrics.jsonl as the line of `step`, and counts the line. teacher_forced: the accuracy gets the
+ * key accuracy_teacher_forced. */
 lh_status lh_window_log(lh_window *window, const char *path, int64_t step, bool teacher_forced, double learning_rate,
                         double steps_per_second, lh_error *error);
 
