@@ -71,7 +71,7 @@ is_written_without_gnuplot() {
         ln -sf "$(command -v "$tool")" "$work/bin/$tool"
     done
     interpreter=$(command -v "$LUA")
-    ends_with 4 "gnuplot is not installed; everything but the pictures is written" \
+    ends_with 4 "gnuplot is not installed; all files except pictures are written" \
         env PATH="$work/bin" "$interpreter" generator/main.lua report "$work/runs" --out "$work/plain" &&
         grep -q '<details class="numbers" open' "$work/plain/index.html" && [ -s "$work/plain/report.csv" ] &&
         [ ! -e "$work/plain/curves-encoding-task.svg" ]
@@ -80,7 +80,7 @@ is_written_without_gnuplot() {
 # Puts a gnuplot without Cairo into that PATH, which prints its terminals: a report asks for nothing else.
 is_written_without_cairo() {
     printf '#!/bin/sh\necho "svg png" >&2\n' >"$work/bin/gnuplot" && chmod +x "$work/bin/gnuplot" &&
-        ends_with 4 "this gnuplot has no terminal pdfcairo; everything but the pictures is written; to install it" \
+        ends_with 4 "this gnuplot has no terminal pdfcairo; all files except pictures are written" \
             env PATH="$work/bin" "$(command -v "$LUA")" generator/main.lua report "$work/runs" --out "$work/no_cairo" &&
         [ -s "$work/no_cairo/report.csv" ] && [ ! -e "$work/no_cairo/curves-encoding-task.svg" ]
 }

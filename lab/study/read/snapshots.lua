@@ -1,12 +1,13 @@
--- Snapshots of studies that were swept into a folder of runs: the cells at that time, whatever the specs are now.
+-- Snapshots of studies: a sweep stores the cells of its study, with their specs, in the folder of all runs.
 --
---     RUNS/.studies/<study>.json         title, axes, cells with their resolved specs; for a scale, the file is
---                                        <study>@<scale>.json
---     RUNS/.studies/sources/<digest>.c   the user's own samplers, and networks (.lua), by the digest of their bytes
+--     RUNS/.studies/<study>.json           the snapshot
+--     RUNS/.studies/<study>@<scale>.json   the snapshot of a sweep with --scale
+--     RUNS/.studies/sources/<digest>.c     a copy of a user's sampler; the name has the digest of its bytes
+--     RUNS/.studies/sources/<digest>.lua   a copy of a user's network
 --
--- Input: the folder of all runs, a study's name and scale. Reads files, writes none. Output: M.read returns { study,
--- path, scale, title, axes, scored, labels, cells }; nil if the snapshot is missing; nil and a text if it is damaged. A
--- cell that was swept with several plans is listed once for each plan:
+-- Input: the folder of all runs, a study's name, its scale or nil. This module writes no file.
+-- Output: M.read returns { study, path, scale, title, axes, scored, labels, cells }; nil if the snapshot is missing;
+-- nil and a text if the snapshot is damaged. A cell that was swept with several plans has an entry for each plan:
 --   id, key   from grid.lua
 --   digest    the plan digest
 --   swept     the time of the sweep
@@ -46,7 +47,7 @@ end
 
 local ENDINGS = { ["task.source"] = ".c", ["model.source"] = ".lua" }
 
--- Returns the path, below the folder of all runs, of the copy of a file; nil for fields whose files are not copied.
+-- Returns the path of a file's copy, below the folder of all runs; nil if files of this field are not copied.
 -- field: the field of the spec that names the file; digest: the file's digest.
 function M.get_copy(field, digest)
   return ENDINGS[field] and ("%s/sources/%s%s"):format(M.FOLDER, digest, ENDINGS[field])
@@ -57,8 +58,8 @@ function M.read(root, study, scale)
   return run_files.read_json(path, path, MAX_BYTES, SHAPE)
 end
 
--- Returns the files whose bytes are part of a spec's plan, by the field that names the file: { name, digest, text }.
--- text: the contents, only of files that are copied.
+-- Returns the files whose bytes are part of a spec's plan: { [field that names the file] = { name, digest, text } }.
+-- text: the contents of a file that is copied, else nil.
 function M.list_files(spec)
   local resolved, plan, files = spec.resolved, spec.plan, {}
   local function add(field, name, digest, text)

@@ -1,11 +1,11 @@
 -- Writes the text of a spec file for the resolved spec in a run.json.
 --
--- Input: the field `spec` of a run.json (run_files.lua). Output: Lua text that resolves to an equal table, so that a
--- run can be planned and built even after its spec file was changed; or nil and the reason, if the spec names the
--- user's own files, or has fields that this version does not know, or a score that is not a formula. The caller
--- compares the plan digests to verify that the plan is the same. M.list_settings returns settings that turn one
--- resolved spec into another. Invariant: the text is one table of fields of the schema, whatever strings the input
--- contains.
+-- Input: the field `spec` of a run.json (run_files.lua).
+-- Output: Lua text that resolves to an equal table. With this text a run can be planned and built after its spec file
+-- has changed. The callers compare plan digests to verify the text.
+-- The output is nil and the reason if the spec names the user's own files, has a field that this version does not know,
+-- or has a score that is not a formula.
+-- Invariant: the text is one table of fields of the schema, whatever strings the input contains.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -47,8 +47,8 @@ function write_value(value)
   return #value > 0 and write_list(value) or write_fields(value)
 end
 
--- Writes the sums of a formula that expression/text.lua printed, such as "sum(8, i: term)", as a spec needs them,
--- "sum(8, function(i) return term end)", in one pass over its brackets. Unclosed brackets stay unclosed.
+-- Returns a printed formula (expression/text.lua) with its sums in the form of a spec:
+-- "sum(8, i: term)" becomes "sum(8, function(i) return term end)".
 local function write_sums(text)
   local parts, closers, position = {}, {}, 1
   for bracket, next_position in text:gmatch("([()])()") do
@@ -65,11 +65,10 @@ local function write_sums(text)
   return table.concat(parts) .. text:sub(position)
 end
 
--- Writes a formula from expression/text.lua as a function for a spec. The formula may contain the value of a parameter
--- in place of its name; then the function also reads the parameter, since a parameter that a score does not read is an
--- error.
+-- Writes a printed formula (expression/text.lua) as a function for a spec.
 local function write_score(formula, parameters)
   local lines = {}
+  -- The formula may have the value of a parameter in place of its name. But a score must read all its parameters.
   for _, name in ipairs(canonical.sort_keys(parameters or {})) do
     if not formula:find("%f[%w_]x%." .. name .. "%f[^%w_]") then
       lines[#lines + 1] = "local _ = x." .. name
@@ -100,14 +99,13 @@ local function write_parameter(parameter)
   return "{ " .. table.concat(out, ", ") .. " }"
 end
 
--- Returns the default of a field (an entry of spec/schema.lua) that a resolved spec may omit; nil for other fields.
+-- Returns the default of a field (an entry of spec/schema.lua); nil for a field that no resolved spec omits.
 local function get_omitted_default(field)
   return field.type == "table" and field.omitted_value and { kind = field.omitted_value } or field.omitted_value
 end
 
--- Returns a facet (such as `positions`) of an attention family's own encoding, and adds the fields that the resolved
--- spec omits, with their defaults. Without these fields in the text, the family would take their values from the same
--- facet of the encoding of all families.
+-- Returns the value of a facet in an attention family's own encoding, with the defaults of all omitted fields. If the
+-- text omitted a field, the family would inherit the field from the encoding of all families.
 local function complete_facet(facet, value)
   local out = lists.copy(value)
   for _, field in ipairs(value.kind ~= "none" and schema.children["encoding." .. facet] or {}) do
@@ -145,8 +143,8 @@ end
 local NOT_IN_FORMULAS = { "%f[%w_]end%f[^%w_]", "%f[%w_]function%f[^%w_]", "%f[%w_]return%f[^%w_]", "%-%-",
   "[%c\"'%[\\]" }
 
--- Returns a text on the first field that this version does not know, or on a score that is not a formula; nil if all
--- are valid. section: a table of the spec; path: its path with a dot at the end, "" for the whole spec.
+-- Returns a text on the first unknown field, or on a score that is not a formula; nil if the table is valid.
+-- section: a table of the spec; path: the table's path with a dot at the end, "" for the whole spec.
 local function find_invalid(section, path)
   for _, name in ipairs(canonical.sort_keys(section)) do
     local field_path = path .. name
@@ -164,19 +162,17 @@ local function find_invalid(section, path)
   return is_invalid and ("its %sscore is not a formula"):format(path) or nil
 end
 
--- Fields that M.list_settings leaves out: they name files of the user's own, cannot be written as words of --set, or
--- are not fields of a spec file (id, source).
+-- Fields that M.list_settings leaves out: they name the user's own files, or --set cannot set them.
 local NOT_IN_SETTINGS = { id = true, source = true, init = true, ["task.source"] = true, ["task.data"] = true,
   ["task.validation"] = true, ["model.source"] = true, ["encoding.score"] = true, ["encoding.parameters"] = true }
 
--- Appends the words that M.list_settings returns for one table of the specs. path: the table's path with a dot at the
--- end, "" for the whole spec; target, current: see M.list_settings.
+-- Appends the words for one table of the specs. path: the table's path with a dot at the end, "" for the whole spec.
 local function add_settings(settings, target, current, path)
   for _, name in ipairs(canonical.merge_keys(target, current)) do
     local field_path, field = path .. name, schema.by_path[path .. name]
     local target_value, current_value = target[name], current[name]
     if target_value == nil and field and field.omitted_value == "empty" then
-      target_value = {} -- the resolved spec omits the table if all its fields have their defaults (spec/schema.lua)
+      target_value = {} -- a resolved spec omits this table if all its fields have their defaults
     elseif target_value == nil and field and field.omitted_value then
       target_value = get_omitted_default(field)
     end
@@ -196,7 +192,7 @@ function M.list_settings(target, current)
   return list
 end
 
--- Fields that name files of the user's own, each with the beginning of the message about its file.
+-- Fields that name the user's own files, each with the beginning of a message about its file.
 local USER_FILES = { { "task.source", "its task is" }, { "task.data", "its task is" },
   { "task.validation", "its task is" },
   { "model.source", "its network is" }, { "init", "its initial parameters are from" } }

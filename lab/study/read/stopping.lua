@@ -1,8 +1,10 @@
--- The number of passes after which models with loops stop. It is the number that training used; or a property of each
--- example, such as its task length (the oracle); or the number at which the model is most confident.
+-- Rules that choose after how many passes a model with loops stops:
+--   the number of passes in training
+--   the oracle: a property of each example, such as its task length
+--   confidence: the number of passes with the least uncertainty, for each length or for each example
 --
--- Input: a run (runs.lua). Output: whether it stops by the oracle; the evaluation of a split (evaluations.lua) with the
--- passes that confidence chooses, for all examples of a length or for each example.
+-- Input: a run (runs.lua). Output: whether the run uses the oracle; evaluations of a split (evaluations.lua) with the
+-- passes that confidence chooses.
 
 local canonical = require("base.canonical")
 local evaluation_lines = require("lab.study.read.evaluation_lines")
@@ -12,14 +14,13 @@ local runs = require("lab.study.read.runs")
 
 local M = {}
 
--- Whether the examples determine the number of passes with which a run is scored: an example's task length, or its
--- value on an axis. A model itself does not know this number.
+-- Whether the number of passes is each example's task length, or its value on an axis.
 function M.uses_oracle(run)
   return type(lists.get(run.facts, "spec.model.loops.times")) == "string"
 end
 
--- Returns the evaluations of a split at all numbers of passes, ascending; nil unless there are several evaluations, all
--- at the same lengths.
+-- Returns { passes, evaluation } for each evaluated number of passes, ascending; nil unless there are several, all with
+-- the same lengths.
 local function list_levels(run, split)
   local levels = lists.map(runs.list_levels(run, "passes"), function(value)
     local evaluation = runs.get_level_evaluation(run, "passes", value, split)
@@ -31,9 +32,8 @@ local function list_levels(run, split)
   end) and levels or nil
 end
 
--- Returns the evaluation of a split in which each length has the number of passes with the least uncertainty, the same
--- for all examples of the length; this choice needs no labels (Fan et al. 2024). nil unless several numbers of passes
--- were evaluated.
+-- Returns the evaluation of a split that uses, for each length, the number of passes with the least uncertainty. This
+-- choice needs no labels (Fan et al. 2024). Returns nil unless several numbers of passes were evaluated.
 function M.choose_by_confidence(run, split)
   local candidates = lists.map(list_levels(run, split) or {}, function(level) return level.evaluation end)
   local first = candidates[1]
@@ -59,8 +59,8 @@ function M.choose_by_confidence(run, split)
   return chosen
 end
 
--- Reads the rows with results of single examples: { [passes] = { [number on the run's first axis] = row } }. Rows with
--- values on other axes are left out. levels: from list_levels.
+-- Returns rows of eval.jsonl, without rows on further axes: { [passes] = { [number on the run's first axis] = row } }.
+-- levels: from list_levels.
 local function read_rows(run, levels)
   local rows, evaluations = {}, {}
   for _, level in ipairs(levels) do
@@ -79,14 +79,14 @@ local function read_rows(run, levels)
   return rows
 end
 
--- Sums the results of all examples of a length. The result of an example is that of the number of passes with the least
--- uncertainty; if several numbers of passes have this uncertainty, that of the fewest passes. Returns
+-- Sums the results of all examples of a length, each at the number of passes with the example's least uncertainty; of
+-- equal uncertainties, the fewest passes count. Returns
 --   counted     the number of labels that count
 --   correct     the number of counted labels with right answers
 --   sequences   the number of sequences with counted labels
 --   exact       the number of sequences whose counted labels all have right answers
--- Returns nil if a number of passes lacks results of single examples, or has results of another number of examples; nil
--- and a problem if the results are damaged.
+-- or nil if a number of passes lacks results of single examples, or if the counts of examples differ;
+-- or nil and a problem if the results are damaged.
 local function sum_answers(levels, rows, length)
   local best
   for _, level in ipairs(levels) do
@@ -94,14 +94,14 @@ local function sum_answers(levels, rows, length)
     if not row or not row.by_example then
       return nil
     end
-    local list, problem = evaluation_lines.decode(row, "by_example")
-    if problem or best and #best.uncertainty ~= #list.uncertainty then
+    local results, problem = evaluation_lines.decode(row, "by_example")
+    if problem or best and #best.uncertainty ~= #results.uncertainty then
       return nil, problem
     end
-    best = best or list
-    for i, value in ipairs(list.uncertainty) do
-      if value < best.uncertainty[i] then
-        best.uncertainty[i], best.correct[i], best.counted[i] = value, list.correct[i], list.counted[i]
+    best = best or results
+    for i, uncertainty in ipairs(results.uncertainty) do
+      if uncertainty < best.uncertainty[i] then
+        best.uncertainty[i], best.correct[i], best.counted[i] = uncertainty, results.correct[i], results.counted[i]
       end
     end
   end
@@ -114,9 +114,9 @@ local function sum_answers(levels, rows, length)
   return sums
 end
 
--- Returns the evaluation of a split, without losses, in which each example, in each draw, has the number of passes with
--- its own least uncertainty. Returns nil unless several numbers of passes were evaluated, and their lines have results
--- of single examples. If these results are damaged, run.damaged is set, and run.notes gets a message.
+-- Returns the evaluation of a split, without losses, that uses, for each example of each draw, the number of passes
+-- with the example's least uncertainty. Returns nil unless several numbers of passes were evaluated, all with results
+-- of single examples. If these results are damaged, sets run.damaged and adds a message to run.notes.
 function M.choose_by_example(run, split)
   local levels = not run.damaged and list_levels(run, split)
   if not levels then

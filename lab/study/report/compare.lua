@@ -1,8 +1,8 @@
 -- Compares two runs: their differing fields, the first step with different numbers, their curves.
 --
 -- Input:
---   runs, other   the first and the second run, each as the folder of the run or a file in this folder
---   metric        the only metric whose curves are shown; nil: all
+--   runs, other   the first and the second run: the folder of the run, or a file in this folder
+--   metric        the metric to show; nil: all
 --   out           the folder of results; nil: nothing is written
 --   say           a function that prints a text
 -- Output: an exit code, and a message if the code is not 0. Writes only below `out`.
@@ -28,13 +28,13 @@ local M = {}
 local INPUT, ENVIRONMENT = 1, 4
 local WIDTH = 100 -- characters of a line of text
 local SAMPLE_ROWS = 12 -- rows of the table of curves
-local STYLE_NAMES = { "relative", "rand-rope" } -- encodings; run A has the style of the first, run B of the second
+local STYLE_NAMES = { "relative", "rand-rope" } -- encodings whose styles runs A and B have
 local STYLES = colours.choose_styles(STYLE_NAMES)
 local NAMES = { "A", "B" }
 local BARS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }
 
--- Facts that are not compared: they do not describe the computation, or another part of the comparison shows them.
-local IGNORED = { started = true, ended = true, train_seconds = true, spec = true, flags = true }
+-- Facts of run.json that list_facts does not copy: measured times, and the facts that it adds in another form.
+local NOT_COPIED = { started = true, ended = true, train_seconds = true, spec = true, flags = true }
 -- Logged numbers that are not compared, since measured times differ from run to run.
 local TIMES = { seconds = true, steps_per_second = true }
 
@@ -50,7 +50,7 @@ local function read(path)
   return run
 end
 
--- Adds to `texts` every value inside `value` that is not a table, as a text with its path as key. Returns `texts`.
+-- Adds each value inside `value` that is not a table to `texts`, { [path] = text }. Returns `texts`.
 -- path: the path of `value`.
 local function flatten(value, path, texts)
   if type(value) ~= "table" then
@@ -68,19 +68,18 @@ local function list_differing_keys(a, b)
   return lists.filter(canonical.merge_keys(a, b), function(key) return a[key] ~= b[key] end)
 end
 
--- Returns a map from paths to texts. It contains the facts of run.json, and the fields of the resolved spec, whose
--- paths begin with "spec: ".
+-- Returns the facts of run.json as { [path] = text }. Paths of the resolved spec begin with "spec: ".
 local function list_facts(run)
-  local map = { flags = table.concat(run.facts.flags, " ") }
+  local texts = { flags = table.concat(run.facts.flags, " ") }
   for key, value in pairs(run.facts) do
-    if not IGNORED[key] then
-      flatten(value, key, map)
+    if not NOT_COPIED[key] then
+      flatten(value, key, texts)
     end
   end
   for path, text in pairs(flatten(run.facts.spec, "", {})) do
-    map["spec: " .. path] = text
+    texts["spec: " .. path] = text
   end
-  return map
+  return texts
 end
 
 -- Returns the differing facts as { field, a, b }, first the facts outside the spec.
@@ -95,9 +94,9 @@ local function list_differences(a, b)
   return lists.append(filter(false), filter(true))
 end
 
--- Finds the first step at which both runs logged different numbers. Returns { step, keys (the names of these numbers),
--- a, b (the logged lines of both runs) }, or nil if there is no such step. Second result: the count of common steps up
--- to this one.
+-- Finds the first step at which both runs logged different numbers. Returns two results:
+--   { step, keys, a, b }, with the names of these numbers and the logged lines of both runs; nil: there is no such step
+--   the count of common steps up to this step, or of all common steps
 local function find_first_difference(a, b)
   local rows_by_step, common_count = lists.index_by(b.metrics, function(row) return row.step end), 0
   for _, row in ipairs(a.metrics) do
@@ -112,7 +111,7 @@ local function find_first_difference(a, b)
   return nil, common_count
 end
 
--- Returns both values as text, with the smallest number of digits in which they differ: four, nine, or all.
+-- Returns both values as text, with four, nine or all digits, the fewest digits in which the values differ.
 local function show_both(a, b)
   for _, form in ipairs(math.type(a) == "float" and math.type(b) == "float" and { "%.4g", "%.9g" } or {}) do
     if form:format(a) ~= form:format(b) then
@@ -130,13 +129,13 @@ local function describe_first_difference(a, b)
     end)
     return ("The first logged step that differs is %d: %s."):format(difference.step, table.concat(parts, ", "))
   elseif common_count == 0 then
-    return "The two logged no step in common."
+    return "No step was logged by both runs."
   end
-  return common_count == 1 and "The only step that both logged has the same numbers, except for times."
-    or ("All %d steps that both logged have the same numbers, except for times."):format(common_count)
+  return common_count == 1 and "The only step that both runs logged has the same numbers, except for times."
+    or ("All %d steps that both runs logged have the same numbers, except for times."):format(common_count)
 end
 
--- Draws a curve as a line of bars, each as high as its value between low and high.
+-- Draws a curve as a line of bars. low, high: the values of the lowest and the highest bar.
 local function draw_sparkline(points, low, high)
   local parts, count = {}, math.min(60, #points)
   for i = 1, count do
@@ -164,8 +163,7 @@ local function make_title(metric)
   return (measures.by_name[metric].title:gsub("^%l", string.upper))
 end
 
--- Returns the pairs of curves to show, without pairs that have no points. metric: the only metric to show; nil: all
--- metrics. A pair:
+-- Returns the pairs of curves that have points. metric: the metric to show; nil: all. A pair:
 --   name      the name of its files
 --   title     its title
 --   x_name    the name of x
@@ -214,7 +212,7 @@ local function format_differences(differences)
     local line = ("  %-40s %s  |  %s"):format(field, a, b)
     lines[#lines + 1] = #line <= WIDTH and line or ("  %s\n    A  %s\n    B  %s"):format(field, a, b)
   end
-  lines[2] = lines[2] or "  nothing in run.json but times"
+  lines[2] = lines[2] or "  none in run.json, except for times"
   return table.concat(lines, "\n")
 end
 
@@ -248,7 +246,7 @@ local function make_page(result, pictures)
   local differences = entries.tabulate({ title = "Differences", heads = { "field", "A", "B" },
     rows = lists.map(result.differences, function(item) return { item.field, item.a, item.b } end) })
   local sections = { { title = "Differences", body = #result.differences > 0 and html.make_table(differences)
-    or "<p>Nothing in run.json but times.</p>" } }
+    or "<p>None in run.json, except for times.</p>" } }
   lists.append(sections, lists.map(result.pairs, function(pair)
     return { title = pair.title, body = figure.make_body(pair.figure, pictures)
       .. html.make_table(tabulate_samples(pair)) }

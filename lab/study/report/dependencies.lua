@@ -1,10 +1,13 @@
 -- The files and folders that a computation reads, for a later check whether their contents are the same.
 --
--- Input: a function. Output: M.observe returns the dependencies, { [path] = state }, and the function's results. A
--- state is a text: for a file its device, inode, size and times of change; for a listed folder the names in it; for
--- other entries their kind; for a missing entry ABSENT. M.are_unchanged compares states with the present ones.
--- Invariants: every path that passes through io.open, lfs.attributes and lfs.dir is observed, except files to write.
--- The state of an entry is taken before the function reads the entry.
+-- Input: a function. Output: M.observe returns the dependencies, { [path] = state }, and the function's results.
+-- A state is a text:
+--   of a file            its device, inode, size and times of change
+--   of a listed folder   the names in the folder
+--   of another entry     its kind
+--   of a missing entry   ABSENT
+-- Invariants: M.observe notes each path that the function gives to io.open, lfs.attributes or lfs.dir, except files to
+-- write. The noted state is from before the function reads the entry.
 
 local lfs = require("lfs")
 local lists = require("base.lists")
@@ -31,8 +34,9 @@ local function list_names(path, own_paths)
   return NAMES_PREFIX .. (is_readable and table.concat(names, "/") or "/unreadable")
 end
 
--- Returns the state of a path. with_names: whether the state of a folder lists the names in the folder. own_paths: a
--- set of absolute paths; names of entries with these paths are left out (nil: no name is).
+-- Returns the state of a path.
+--   with_names   whether the state of a folder lists the names in the folder
+--   own_paths    the absolute paths of entries that are not listed, as a set; nil: all entries are listed
 function M.read_state(path, with_names, own_paths)
   local entry = attributes(path, attributes_buffer)
   if not entry then
@@ -87,23 +91,23 @@ function M.add_modules(dependencies)
   end
 end
 
--- Removes from the dependencies the files that the computation itself wrote, also from the states of listed folders.
--- own_paths: the set of the absolute paths of these files.
+-- Removes the files that the computation itself wrote from the dependencies and from the states of listed folders.
+-- own_paths: the absolute paths of these files, as a set.
 function M.remove(dependencies, own_paths)
   for path, state in pairs(dependencies) do
     if own_paths[paths.resolve(path)] then
       dependencies[path] = nil
     elseif is_listed(state) then
       local prefix = paths.resolve(path) .. "/"
-      dependencies[path] = NAMES_PREFIX .. table.concat(lists.filter(lists.find_all(state:sub(#NAMES_PREFIX + 1),
-        "[^/]+"), function(name)
+      local names = lists.find_all(state:sub(#NAMES_PREFIX + 1), "[^/]+")
+      dependencies[path] = NAMES_PREFIX .. table.concat(lists.filter(names, function(name)
         return not own_paths[prefix .. name]
       end), "/")
     end
   end
 end
 
--- Whether all dependencies have the same states now. own_paths: as for M.remove.
+-- Whether all dependencies have the same states now. own_paths: as in M.remove.
 function M.are_unchanged(dependencies, own_paths)
   for path, state in pairs(dependencies) do
     if M.read_state(path, is_listed(state), own_paths) ~= state then
@@ -113,8 +117,8 @@ function M.are_unchanged(dependencies, own_paths)
   return true
 end
 
--- Whether the last change of every file was more than MAX_ROUNDING seconds before a time. Later changes are not safe:
--- if a file changes twice within the same second and keeps its number of bytes, both versions have the same state.
+-- Whether every file was last changed more than MAX_ROUNDING seconds before a time. If a file changes twice within
+-- MAX_ROUNDING seconds and keeps its size, both versions can have the same state.
 function M.are_settled(dependencies, time)
   for _, state in pairs(dependencies) do
     local modification, change = state:match("^file %d+ %d+ %d+ (-?%d+) (-?%d+)$")

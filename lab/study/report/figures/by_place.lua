@@ -1,8 +1,10 @@
--- Accuracy by place of a label in its target, and first errors: a figure, tables and a CSV file of a report.
+-- Accuracy by place of a label in its target, and places of first errors: a figure, tables and a CSV file of a report.
+-- All numbers are of runs at chosen learning rates.
 --
--- Input: a study with its cells read, an item { lines, at }, the name of its files. item.at: lengths, or numbers on the
--- first axis. Output: a figure for curves.lua, or nil if no run has counts by place; and tables (score_tables.lua), of
--- which the last has `file`, a CSV file. All numbers are of the runs at chosen learning rates.
+-- Input: a study whose cells have been read; an item { lines, at }; the name of the item's files. item.at: lengths, or
+-- numbers on the first axis.
+-- Output: a figure for curves.lua, or nil if no run has counts by place; and tables (score_tables.lua). The last table
+-- has the CSV file as its field `file`.
 
 local captions = require("lab.study.report.tables.captions")
 local csv = require("lab.study.report.tables.csv")
@@ -17,17 +19,16 @@ local seed_curves = require("lab.study.report.figures.seed_curves")
 
 local M = {}
 
-local SHOWN_PLACES = { 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000 } -- in tables, from either side
+local SHOWN_PLACES = { 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000 } -- rows of a table, from each side
 local ANSWERS = { [places_module.OWN_ANSWERS] = "own answers", [places_module.TEACHER_FORCED] = "teacher-forced" }
 local SIDES = { start = "from the start", ["end"] = "from the end" }
 local COLUMNS = { "step", "axis", "number", "from", "place", "counted", places_module.OWN_ANSWERS,
-  places_module.TEACHER_FORCED,
-  "first_errors" }
-local FIRST_ERRORS = { "with an error", "median place", "quartiles", "sequences" }
+  places_module.TEACHER_FORCED, "first_errors" }
+local ERROR_TITLES = { "with an error", "median place", "quartiles", "sequences" }
 
--- Returns an entry { line, by_run } for each line of the figure. line: from score_tables.list_along. by_run: for each
--- run at the line's chosen rate { run, [number] = places }, with the counts by place (places.lua) at each number in
--- item.at.
+-- Returns an entry for each line of the figure:
+--   line     from score_tables.list_along
+--   by_run   an entry { run, [number] = counts by place (places.lua) } for each run at the chosen learning rate
 local function read_lines(study, item)
   return lists.map(score_tables.list_along(study, item, item.lines), function(line)
     return { line = line, by_run = lists.map(runs.get_chosen_runs(line.cell), function(run)
@@ -36,7 +37,7 @@ local function read_lines(study, item)
   end)
 end
 
--- Returns the counts by place (places.lua) at a number, one table for each run of a line that has them.
+-- Returns the counts by place (places.lua) at a number: one table for each run that has them.
 local function list_places(entry, number)
   return lists.map(entry.by_run, function(by_number) return by_number[number] end)
 end
@@ -48,8 +49,8 @@ local function list_points(places, side, kind)
   end)
 end
 
--- Makes the panel of a number (a length, or a number on the first axis), a side and a kind of answers; nil without
--- points.
+-- Makes the panel of a number in item.at, a side of the target and a kind of answers; nil if it has no points.
+-- kind: nil if there is only one kind.
 local function make_panel(line_entries, axis, number, side, kind, styles)
   local words = { ("%s %g"):format(axis, number), SIDES[side], kind and ANSWERS[kind] }
   local panel = { title = table.concat(words, ", "), xlabel = "place " .. SIDES[side], ylabel = "token accuracy",
@@ -83,12 +84,11 @@ local function make_figure(study, item, line_entries, axis, kinds)
   return #panels > 0 and { panels = panels, legend = figures.make_legend(study, item.lines, names, styles),
     title = score_tables.make_title(item, "token accuracy by place in the target"),
     caption = captions.join(figures.BOLD .. figures.SEEDS, #kinds > 1
-      and "Own answers follow the model's earlier answers; teacher-forced ones follow the target's tokens",
+      and "Own answers: the model reads its own earlier answers; teacher-forced: the model reads the target",
       captions.name_rates(study)) } or nil
 end
 
--- Returns the rows' places { side, place }: the places of SHOWN_PLACES from the start, ascending, then from the end,
--- descending.
+-- Returns { side, place } for each row of a table: SHOWN_PLACES from the start, then in reverse order from the end.
 local function list_shown(sums)
   local max_place = lists.max(sums, function(places) return #places.start.counted end)
   local shown_places = lists.filter(SHOWN_PLACES, function(place) return place <= max_place end)
@@ -99,6 +99,7 @@ local function list_shown(sums)
   return row_places
 end
 
+-- Returns the text of an accuracy, and the number of labels at this place.
 local function format_share(places, side, kind, place)
   local sums = places and places[side] or { counted = {}, counted_by_kind = {} }
   local counted_labels = sums.counted_by_kind[kind] and sums.counted_by_kind[kind][place] or 0
@@ -125,7 +126,7 @@ local function tabulate_places(study, item, line_entries, axis, kinds, number)
   end)
   local heading = ("Token accuracy in percent by place in the target, %s %g"):format(axis, number)
   local caption = captions.join(item.title and heading,
-    "labels: their number, over all seeds at the chosen learning rate", captions.name_rates(study))
+    "labels: the number of labels of all seeds at the chosen learning rate", captions.name_rates(study))
   local sub_titles = lists.map(kinds, function(kind)
     return #kinds > 1 and (kind == places_module.OWN_ANSWERS and "own" or "forced") or "right"
   end)
@@ -156,7 +157,7 @@ local function tabulate_errors(study, item, line_entries, axis)
     .. "learning rate; median and quartiles are of the sequences with an error", "runs without counts by place need "
     .. "eval.places = true, or trainer eval --places", captions.name_rates(study))
   return { name = "first_error", title = score_tables.make_title(item, heading), caption = caption,
-    corner = item.lines, subs = FIRST_ERRORS,
+    corner = item.lines, subs = ERROR_TITLES,
     columns = lists.map(item.at, function(number) return { title = ("%s %g"):format(axis, number) } end),
     rows = lists.map(line_entries, function(entry)
       return { title = entry.line.label,

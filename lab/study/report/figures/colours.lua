@@ -1,16 +1,16 @@
 -- The colour, dash and point of each encoding: the same in every picture.
 --
--- Input: names of encodings or of an axis' values. Output: a table from names to styles. A style:
+-- Input: names of encodings, or the values of an axis. Output: { [name] = style }. A style:
 --   colour   the colour on a light background, "#rrggbb"
 --   dark     the colour on a dark background
 --   dash     gnuplot's dash type of the line
 --   point    gnuplot's number of the kind of point
--- A randomized form has a dashed line, and another colour than its plain form. Names without a style of their own take
--- the remaining colours in their order, and then the same colours with other dashes. Points are filled or consist of
--- strokes; none is hollow. In a hollow point, the curve would be visible on both sides of the centre, but in the first
--- and the last point only on one side, so that these two would look like another kind of point. The eight colours
--- differ by at least 24 in CIE Lab for normal sight and for the three dichromacies, and have a contrast of at least
--- 3 to 1 with the page and with its shaded parts; a test measures both.
+-- Common encodings have reserved styles. A randomized form has a dashed line, and another colour than its plain form.
+-- Other names take the remaining colours, then the same colours with other dashes.
+-- No point is hollow: the first and the last point of a curve would look different, since the curve reaches them from
+-- one side only.
+-- The eight colours differ by at least 24 in CIE Lab, for normal sight and for the three dichromacies. Their contrast
+-- with the page and with its shaded parts is at least 3 to 1. A test measures both.
 
 local lists = require("base.lists")
 
@@ -22,20 +22,20 @@ local SOLID, DASHED = "solid", "(9,4)"
 local DASHES = { DASHED, "(2,3)", "(12,3,2,3)", "(4,2)" }
 local POINTS = { 1, 2, 3, 5, 7, 9, 11, 13 }
 
--- Each colour for light and for dark background, with the point of a solid line of this colour (see make_style).
+-- Rows: the colour on a light background, the colour on a dark background, the point of a solid line.
 M.PALETTE = {
   { "#575063", "#ffffff", 1 }, { "#9a8800", "#dac987", 5 }, { "#3e51cb", "#807bcc", 7 }, { "#154928", "#45935e", 9 },
   { "#7d4e0d", "#b8761f", 11 }, { "#8200ff", "#ab5dfd", 13 }, { "#729159", "#a6ff67", 2 },
   { "#0595ae", "#5ec4dd", 3 },
 }
 
--- The indices in M.PALETTE of an encoding's plain form and of its randomized form, whose line is dashed.
+-- The indices in M.PALETTE of an encoding's plain form and of its randomized form.
 local PALETTE_INDICES = { none = { 1 }, sincos = { 2, 5 }, sinusoid = { 2, 5 }, relative = { 8, 3 }, alibi = { 7, 4 },
   rope = { 5, 6 }, learned = { 6, 1 }, geometric = { 3 } }
 
 -- The Viridis palette, whose equal steps look equal.
 M.VIRIDIS = { "#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725" }
-local SHADES = 5 -- the first five of its colours are visible on a light background, the last five on a dark one
+local SHADES = 5 -- the first 5 colours of Viridis are visible on a light background, the last 5 on a dark background
 
 local function find_index(list, value)
   for i, item in ipairs(list) do
@@ -45,8 +45,8 @@ local function find_index(list, value)
   end
 end
 
--- Returns the style of an index in the palette. round: how many times all colours have been used before; each round
--- has other dashes and points, and round 0 has solid lines.
+-- Returns a style with the colours of an index in the palette. round: 0 for solid lines; each further round has other
+-- dashes and points.
 local function make_style(index, round)
   local colour, dark, point = table.unpack(M.PALETTE[index])
   return { colour = colour, dark = dark, dash = round == 0 and SOLID or DASHES[(round - 1) % #DASHES + 1],
@@ -57,20 +57,20 @@ end
 local function find_style(name)
   local base, prefix_count = name:gsub("_", "-"):gsub("%-%d+$", ""):gsub("^rand%-", "")
   local index = (PALETTE_INDICES[base] or {})[prefix_count + 1]
-  return index and make_style(index, prefix_count) -- a randomized form (one prefix) is dashed, as in round 1
+  return index and make_style(index, prefix_count) -- a randomized form (one prefix) has the dash of round 1
 end
 
--- Returns the styles of names. First, each name with a reserved style gets this style, unless an earlier name has it
--- already. After that, all other names get the remaining styles.
+-- Returns the styles of names. The reserved styles are assigned first: if two names have the same reserved style, the
+-- first name gets it.
 function M.choose_styles(names)
-  local styles, used_styles, count = {}, {}, 0
-  -- Assigns a style to a name, unless another name has this style or the colour `forbidden_if_used` (nil: any colour
-  -- is allowed). Returns whether the name has got the style.
-  local function assign(name, style, forbidden_if_used)
+  local styles, used_styles, used_colours, count = {}, {}, {}, 0
+  -- Assigns a style to a name if no other name has the style. needs_new_colour: whether the colour must be unused, too.
+  -- Returns whether the style was assigned.
+  local function assign(name, style, needs_new_colour)
     local style_key = style and style.colour .. style.dash .. style.point
-    local is_free = style and not used_styles[style_key] and not used_styles[forbidden_if_used or ""]
+    local is_free = style and not used_styles[style_key] and not (needs_new_colour and used_colours[style.colour])
     if is_free then
-      styles[name], used_styles[style_key], used_styles[style.colour] = style, true, true
+      styles[name], used_styles[style_key], used_colours[style.colour] = style, true, true
     end
     return is_free
   end
@@ -79,7 +79,7 @@ function M.choose_styles(names)
     local style
     repeat
       style, count = make_style(count % #M.PALETTE + 1, count // #M.PALETTE), count + 1
-    until assign(name, style, count <= #M.PALETTE and style.colour or nil) or count > #M.PALETTE * 64
+    until assign(name, style, count <= #M.PALETTE) or count > #M.PALETTE * 64
     styles[name] = style
   end
   return styles
@@ -89,20 +89,21 @@ function M.choose_style(name)
   return M.choose_styles({ name })[name]
 end
 
--- Returns the colour at a share, 0 to 1, of the way through SHADES colours of the Viridis palette: from the
--- palette's bright end if `dark` (the background) is true, else from its dark end.
-local function mix_shade(share, dark)
+-- Returns a colour of the Viridis palette. share: 0 for the most visible colour, 1 for the least visible of SHADES.
+-- on_dark: whether the background is dark; then the most visible colour is the last of the palette, else the first.
+local function mix_shade(share, on_dark)
   local position = 1 + (SHADES - 1) * share
   local low = math.min(math.floor(position), SHADES - 1)
-  local from, to = M.VIRIDIS[dark and #M.VIRIDIS + 1 - low or low], M.VIRIDIS[dark and #M.VIRIDIS - low or low + 1]
+  local from = M.VIRIDIS[on_dark and #M.VIRIDIS + 1 - low or low]
+  local to = M.VIRIDIS[on_dark and #M.VIRIDIS - low or low + 1]
   return "#" .. from:sub(2):gsub("()(%x%x)", function(offset, digits)
     local a, b = tonumber(digits, 16), tonumber(to:sub(offset + 1, offset + 2), 16)
     return ("%02x"):format(math.floor(a + (b - a) * (position - low) + 0.5))
   end)
 end
 
--- Returns styles for the values of an axis. If all values are numbers, their colours are shades in the order of the
--- values; the smallest value has the most visible shade.
+-- Returns styles for the values of an axis. If all values are numbers, the colours are shades of Viridis, ordered by
+-- value; the smallest value has the most visible shade.
 function M.choose_styles_along(names)
   local order, styles = lists.map(names, function(name) return tonumber(name) end), {}
   if #names < 2 or #order < #names then

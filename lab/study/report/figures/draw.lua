@@ -1,10 +1,10 @@
--- Runs gnuplot on scripts in a temporary folder, since a link in the folder of results may lead to another folder.
+-- Runs gnuplot in a temporary folder, since a link in the folder of results may lead to another folder.
 --
 -- Input:
---   files   { path, text } each: the scripts and their data
+--   files   a list of { path, text }: the scripts, and files that they read
 --   names   the names of the scripts without .gnuplot
---   pages   scripts of a page (curves.make_page); gnuplot reads pages[i] after the script of names[i]
--- Output: the pictures as files, and the texts of the page's pictures by name; or nil and an error.
+--   pages   scripts of a page (curves.make_page); gnuplot reads pages[i] after the script names[i]
+-- Output: a list of pictures { path, text }, and the page's pictures as { [name] = text }; or nil and an error.
 
 local curves = require("lab.study.report.figures.curves")
 local gnuplot = require("lab.study.report.figures.gnuplot")
@@ -14,9 +14,9 @@ local write = require("base.write")
 
 local M = {}
 
-local REMEDY = "; everything but the pictures is written; to install it: apt-get install gnuplot-nox"
+local REMEDY = "; all files except pictures are written; for pictures: apt-get install gnuplot-nox"
 
--- Returns a message on what this machine lacks for drawing, or nil. With -d gnuplot ignores the user's settings.
+-- Returns a message if this machine cannot draw, else nil. With -d gnuplot ignores the user's settings.
 local function find_missing()
   local text, code = shell.capture_all({ "sh", "-c", 'gnuplot -d -e "print GPVAL_TERMINALS"' })
   local missing_terminal = lists.find({ "svg", "pdfcairo", "pngcairo" }, function(name)
@@ -36,7 +36,7 @@ local function draw(folder, files, names, pages)
     local page = pages[i]
     if shell.run({ "sh", "-c", 'cd "$1" && shift && LC_ALL=C.UTF-8 gnuplot -d "$@"', "sh", folder, name .. ".gnuplot",
       page and page.path }) ~= 0 then
-      return nil, ("gnuplot failed on %s.gnuplot; everything but the pictures is written"):format(name)
+      return nil, ("gnuplot failed on %s.gnuplot; all files except pictures are written"):format(name)
     end
     for _, terminal in ipairs(gnuplot.TERMINALS) do
       local path = ("%s.%s"):format(name, terminal[1])
@@ -75,9 +75,11 @@ function M.add(files, names, pages)
   return nil, page_pictures_or_message
 end
 
--- Adds the scripts and pictures of figures to `files`, and index.html with the text that make_page(pictures) returns.
--- Then writes all files or none. Returns the changed paths, nil, and a message if pictures are missing; or nil and a
--- message.
+-- Writes `files`, the scripts and pictures of figures, and index.html with the text make_page(pictures): all files or
+-- none. Three results:
+--   the changed paths; nil: nothing was written
+--   the message if nothing was written
+--   a message if only the pictures are missing
 function M.write(out, files, figures, make_page)
   lists.append(files, lists.map(figures, function(figure)
     return { path = figure.name .. ".gnuplot", text = figure.script or curves.make_script(figure) }

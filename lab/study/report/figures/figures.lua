@@ -1,7 +1,8 @@
 -- Figures of a report, from a study's cells: scores by length, over training time and epochs, and along an axis.
 --
--- Input: a study with its cells read, an item (items.lua). Output: figure = { title, caption, panels, legend } for
--- curves.lua, nil if nothing was measured; M.make_by_time also returns a list with one table (score_tables.lua).
+-- Input: a study whose cells have been read; an item (items.lua).
+-- Output: a figure { title, caption, panels, legend } for curves.lua; nil if nothing was measured. M.make_by_time also
+-- returns a list with one table (score_tables.lua).
 
 local captions = require("lab.study.report.tables.captions")
 local colours = require("lab.study.report.figures.colours")
@@ -21,15 +22,15 @@ local wording = require("base.wording")
 
 local M = {}
 
-local MIN_LOG_RATIO = 20 -- ratio of the longest to the shortest time; below it the axis is linear
+local MIN_LOG_RATIO = 20 -- the smallest ratio of the longest to the shortest time for a logarithmic axis
 M.BOLD = "Bold: mean over the seeds of a cell at its chosen learning rate; "
 M.SEEDS = "faint: these seeds; bands: quartiles of the seeds, where there are three or more"
 local SAMPLES_TEXT = "; the band of a single seed is the 95% Wilson interval of its exact match, over the examples of "
   .. "each length"
 
--- Returns the last evaluation of a run by length (runs.get_curve): a list of { length, number ... } with a number for
--- each named measure, multiplied by `factor`, without lengths that lack a measure. split: the argument `name` of
--- runs.get_curve.
+-- Returns points { length, number ... } from the evaluations that runs.get_curve(run, split) returns.
+-- Further arguments: names of measures. The numbers are the values of these measures times `factor`. Lengths that lack
+-- a measure have no point.
 function M.list_points(run, split, factor, ...)
   local points, names = {}, { ... }
   for _, evaluation in ipairs(runs.get_curve(run, split)) do
@@ -44,15 +45,15 @@ function M.list_points(run, split, factor, ...)
   return seed_curves.sort(points)
 end
 
--- Returns the confidence interval of a run's exact match over examples, as points { x, low, high }; nil without one.
+-- Returns the confidence interval of a run's exact match as points { x, low, high }; nil if there is none.
 local function make_sample_band(run, scored)
   local band = scored.metric == "exact_match"
     and M.list_points(run, scored.split, 100, "exact_match_low", "exact_match_high") or {}
   return #band > 0 and band or nil
 end
 
--- Returns the levels (curves.lua) of a task's chance and baseline; none if guesses have no known score in the metric.
--- metric: nil for accuracy. Names of close levels are moved apart.
+-- Returns the levels (curves.lua) of a task's chance and baseline; none if their scores are unknown in this metric.
+-- metric: nil for accuracy.
 function M.make_levels(task, metric)
   if not task or not task.chance or not metrics.by_name[metric or "accuracy"].has_chance then
     return {}
@@ -60,16 +61,15 @@ function M.make_levels(task, metric)
   local levels = { { 100 * task.chance, ("chance %.0f%%"):format(100 * task.chance) } }
   local baseline = task.baseline and 100 * task.baseline
   if baseline and baseline > levels[1][1] + 0.05 then
-    local close = baseline - levels[1][1] < 8 -- percent
-    levels[1][3] = close and -0.5 or 0
-    levels[2] = { baseline, ("majority %.1f%%"):format(baseline), close and 0.5 or 0 }
+    local is_close = baseline - levels[1][1] < 8 -- percent; then one text is moved down and the other up
+    levels[1][3] = is_close and -0.5 or 0
+    levels[2] = { baseline, ("majority %.1f%%"):format(baseline), is_close and 0.5 or 0 }
   end
   return levels
 end
 
--- Marks the training lengths of a run: a vertical line at the longest length, and a shaded range of the lengths on
--- which all runs of the panel were trained. Adds nothing if the lengths are unknown, or if the run was evaluated by
--- another axis than the length.
+-- Marks a run's training lengths in a panel: a vertical line at the longest length, and a shaded range. The range is
+-- the intersection of the ranges of all runs in the panel.
 local function add_training(panel, run)
   local lengths = run.axis == "length" and runs.get_lengths(run, "train") or {}
   if #lengths == 0 then
@@ -83,7 +83,7 @@ local function add_training(panel, run)
   end
 end
 
--- Adds the curves of a cell to a panel of scores by length. title: the title of the curves.
+-- Adds the curves of a cell to a panel of scores by length.
 local function add_cell(panel, cell, title, style, scored)
   local chosen_runs = runs.get_chosen_runs(cell)
   local points_by_run = lists.map(chosen_runs, function(run)
@@ -107,7 +107,7 @@ function M.make_legend(study, axis, names, styles)
   end)
 end
 
--- Returns styles of the values of the whole axis, so that a value looks the same in every figure and on every page.
+-- Returns styles for the values of an axis of the full study, so that a value looks the same in every figure.
 function M.choose_styles(study, axis)
   return colours.choose_styles_along(score_tables.list_values(study.full_study, axis))
 end
@@ -116,8 +116,8 @@ local function is_percent(study)
   return metrics.by_name[study.scored.metric].unit == "percent"
 end
 
--- Makes the figure of an item of the kind "curves": scores by length, with a panel for each value of the axis `panels`,
--- and a line for each value of the axis `lines`.
+-- Makes the figure of an item of the kind "curves": scores by length. The axis `panels` has a panel for each value, and
+-- the axis `lines` a line for each value.
 function M.make_by_length(study, item)
   local names = score_tables.list_values(study, item.lines)
   local styles = M.choose_styles(study, item.lines)
@@ -168,7 +168,7 @@ local function list_timed_scores(run, metric)
   end)
 end
 
--- Returns the means of the points at equal indices of several lists. The result is as long as the shortest list.
+-- Returns the means of points with equal indices; the result is as long as the shortest list of points.
 local function average_timed(timed_runs)
   local mean = {}
   while timed_runs[1] and not lists.find(timed_runs, function(points) return not points[#mean + 1] end) do
@@ -179,14 +179,13 @@ local function average_timed(timed_runs)
   return mean
 end
 
--- Returns the times of runs to a threshold:
+-- Summarizes the training times until runs reach a threshold:
 --   reached   the number of runs that reach the threshold
 --   runs      the number of all runs
---   median    the median time in seconds, in which runs that never reach the threshold count as slower than all others;
---             nil if it is the time of a run that never reaches the threshold
---   fastest   the least time in seconds; nil if no run reaches the threshold
+--   median    the median time of all runs in seconds; nil if it is infinite
+--   fastest   the shortest time in seconds; nil if no run reaches the threshold
 local function measure_times(timed_runs, threshold)
-  local times = lists.map(timed_runs, function(points)
+  local times = lists.map(timed_runs, function(points) -- a run that never reaches the threshold has an infinite time
     return time_to_threshold.find_first(points, threshold) or math.huge
   end)
   local finite_times = lists.filter(times, function(time) return time < math.huge end)
@@ -213,8 +212,8 @@ local function tabulate_times(study, item, times, threshold)
     return slow[key] and fast[key] and ("%.1f times"):format(slow[key] / fast[key]) or entries.MISSING
   end)
   rows[#rows + 1] = lists.append({ table.concat(titles, " / "), "" }, ratios)
-  local caption = ("Runs at the chosen learning rate; the time of the first evaluation at or above %g%%; for the "
-    .. "median, runs without such an evaluation are slower than all others%s"):format(threshold, item.published
+  local caption = ("Runs at the chosen learning rate; times until the first evaluation at or above %g%%; in the "
+    .. "median, runs without such an evaluation count as slowest%s"):format(threshold, item.published
     and ("; the paper prints a ratio of %g"):format(item.published) or "")
   local title = ("Training time to %g%% %s"):format(threshold, entries.name_metric(study))
   local contents = entries.tabulate({ title = score_tables.make_title({ where = item.where }, title), caption = caption,
@@ -253,8 +252,9 @@ function M.make_by_time(study, item)
   return #panel.curves > 0 and figure or nil, { tabulate_times(study, item, times, threshold) }
 end
 
--- Returns the curves of a value of the axis `lines`: the median score with a band from the least to the largest score;
--- or, if `show` is "max", the best score and the mean. line_name: the value, or false for an item without this axis.
+-- Returns the curves of a value of the axis `lines`. line_name: the value; false: the item has no such axis.
+--   item.show is "max": the curves of the best score and of the mean score
+--   else: the curve of the median score, with a band from the lowest to the highest score
 local function make_curves(study, item, line_name, style)
   local values = score_tables.list_along(study, item, item.x, line_name and { [item.lines] = line_name })
   -- Points { x, summary of a cell, index of this cell }.
@@ -282,8 +282,7 @@ local function make_curves(study, item, line_name, style)
     make_curve(prefix .. "mean", "(3,3)", function(summary) return summary.best_rate.mean end) }
 end
 
--- Returns an axis (scales.lua) over the ticks with a margin. The axis is logarithmic with base 2 if all ticks are
--- positive.
+-- Returns an axis (scales.lua) that contains all ticks; it is logarithmic if all ticks are positive.
 local function choose_range(ticks)
   local low, high = math.min(table.unpack(ticks)), math.max(table.unpack(ticks))
   if low > 0 then
@@ -293,7 +292,7 @@ local function choose_range(ticks)
   return { low - margin, high + margin, ticks = ticks }
 end
 
--- Makes the figure of an item of the kind "axis": scores along an axis of numbers, as curves of make_curves.
+-- Makes the figure of an item of the kind "axis": scores along an axis of numbers.
 function M.make_along_axis(study, item)
   local ticks = lists.map(score_tables.list_values(study, item.x), score_tables.parse_number)
   local panel = { xlabel = item.x, ylabel = entries.name_metric(study), percent = is_percent(study), curves = {},
@@ -304,8 +303,8 @@ function M.make_along_axis(study, item)
   end
   scales.fit_panel(panel)
   local heading = item.show == "max"
-    and "solid: the best of all seeds and learning rates; dashed: mean over seeds at the "
-    .. "chosen learning rate" or "median over seeds at the chosen learning rate; bands: from lowest to highest seed"
+    and "solid: the best of all seeds and learning rates; dashed: mean over seeds at the chosen learning rate"
+    or "median over seeds at the chosen learning rate; bands: from lowest to highest seed"
   return #panel.curves > 0 and { panels = { panel }, title = score_tables.make_title(item, ("%s along %s"):format(
     entries.name_metric(study), item.x)), caption = captions.join(heading, captions.describe(study, true)) } or nil
 end
@@ -314,7 +313,6 @@ function M.make_by_epoch(study, item)
   local names = score_tables.list_values(study, item.lines)
   local styles = M.choose_styles(study, item.lines)
   local panels = progress.make_panels(study, item, styles)
-  -- The field `split` of a panel is the name of its set (progress.lua); progress.LOSS is the loss of training batches.
   local shown_scores = lists.drop_repeats(lists.map(panels, function(panel)
     return panel.split == progress.LOSS and "loss" or entries.name_metric(study)
   end))
@@ -322,7 +320,7 @@ function M.make_by_epoch(study, item)
     title = score_tables.make_title(item, table.concat(shown_scores, " and ") .. " while training"),
     caption = captions.join(M.BOLD .. M.SEEDS .. ". Training loss and accuracy are of training batches; all "
       .. "other curves are of evaluations during training", captions.is_generative(study)
-      and "accuracies of batches of training are teacher-forced", captions.name_rates(study)) } or nil
+      and "accuracies of training batches are teacher-forced", captions.name_rates(study)) } or nil
 end
 
 return M

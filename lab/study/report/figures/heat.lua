@@ -1,6 +1,6 @@
 -- Panels (panels.lua) that show a matrix by colours.
 --
--- Input: the matrix as a flat list, row-major, NaN for gaps, and its number of rows. Output: a panel.
+-- Input: a matrix: its values as a row-major list, with NaN for gaps; its number of rows. Output: a panel.
 
 local escape = require("base.escape")
 local gnuplot = require("lab.study.report.figures.gnuplot")
@@ -12,7 +12,7 @@ local M = {}
 local NAN = 0 / 0
 local MAX_TICS = 40 -- along an axis
 local MAX_BOXES = 1000
-local LETTER = 6 -- pixels
+local TIC_LETTER = 6 -- pixels: the width of a letter in the names of tics
 local LIGHT = 0.6 -- colours from this share of the palette are light enough for dark text
 
 local function make_image(values, columns)
@@ -23,7 +23,7 @@ local function make_image(values, columns)
   return { lines, "matrix with image" }
 end
 
--- Makes a layer of boxes. Neighbours of a row that have equal values share a box.
+-- Makes a layer of boxes. Equal neighbours in a row share a box.
 local function make_boxes(values, columns)
   local lines, first = {}, 1
   for i, value in ipairs(values) do
@@ -36,31 +36,32 @@ local function make_boxes(values, columns)
   return { lines, "using 1:2:3:(0.5):4 with boxxyerror fillstyle solid noborder lc palette" }
 end
 
--- Returns the pixels for names next to a panel. letter: the width of a letter in pixels; nil: in the font of tics.
-function M.measure_names(names, letter)
-  return 24 + (letter or LETTER) * lists.max(names, function(name) return utf8.len(escape.plain(name)) end)
+-- Returns the width of names in pixels, with a gap. letter_width: nil for the names of tics.
+function M.measure_names(names, letter_width)
+  return 24 + (letter_width or TIC_LETTER) * lists.max(names, function(name) return utf8.len(escape.plain(name)) end)
 end
 
--- Returns names as tics of gnuplot at the numbers `first`, first + 1, ... In a label, % is doubled, since gnuplot reads
--- the label of a tic as a format. max_tics: the maximum number of tics, at equal distances; nil: each name has a tic.
+-- Returns names as tics of gnuplot at the numbers `first`, first + 1, ...
+-- max_tics: the maximum number of tics, at equal distances; nil: each name has a tic.
 function M.format_tics(names, first, max_tics)
   local step = math.ceil(#names / (max_tics or #names))
   return table.concat(lists.map(names, function(name, i)
-    return (i - 1) % step == 0 and ("%s %d"):format(gnuplot.quote((name:gsub("%%", "%%%%"))), first + i - 1) or nil
+    local format = name:gsub("%%", "%%%%") -- gnuplot reads the label of a tic as a format
+    return (i - 1) % step == 0 and ("%s %d"):format(gnuplot.quote(format), first + i - 1) or nil
   end), ", ")
 end
 
 -- Returns a panel of a matrix.
 --   rows    the number of rows
---   range   the numbers with the first and the last colour, { from, to }; nil: { -peak, peak }, with the largest
---           absolute value as peak, which is then added to the title
+--   range   the numbers with the first and the last colour; nil: from -peak to peak, the largest absolute value, which
+--           is added to the title
 --   names   the names of rows and of columns, { rows, columns }, or nil
 function M.draw(values, rows, title, range, names)
   local columns, low, high = #values // rows, scales.find_range({ values })
   local peak = math.max(1e-9, -low, high)
   local has_gaps = lists.find(values, function(value) return value ~= value end)
   local boxes = make_boxes(values, columns)
-  -- An image is smaller than many boxes, but draws gaps as a colour, and viewers blur the squares of a small image.
+  -- An image is smaller than many boxes. But an image shows gaps in a colour, and viewers blur a small image.
   local layer = (has_gaps or #boxes[1] <= MAX_BOXES) and boxes or make_image(values, columns)
   return { title = range and title or ("%s, to %.2g"):format(title, peak), layers = { layer }, lines = {
     ("set xrange [-0.5:%g]\nset yrange [%g:-0.5]\nset cbrange [%.9g:%.9g]"):format(columns - 0.5, rows - 0.5,
@@ -77,8 +78,8 @@ function M.draw_weights(values, rows, title)
   return M.draw(values, rows, ("%s, to %.2g"):format(title, peak), { 0, math.max(peak, 1e-9) })
 end
 
--- Returns a panel of a matrix { rows, values }, whose hidden keys (-inf) are white. The colours begin at 0 or at the
--- least value, if that is negative. The title has the range of the values, unless all of them are 0.
+-- Returns a panel of a matrix { rows, values }. Hidden keys, with the value -inf, are white.
+-- The first colour is the colour of the least value if this value is negative, else the colour of 0.
 function M.draw_matrix(title, matrix)
   local values = lists.map(matrix.values, function(value) return value > -math.huge and value or NAN end)
   local min_value, max_value = scales.find_range({ values })
@@ -88,14 +89,14 @@ function M.draw_matrix(title, matrix)
   return M.draw(values, matrix.rows, title .. range, { from, to })
 end
 
--- Returns the panel of M.draw_matrix for the first `columns` cells of each row; the cell of a hidden key is false.
+-- Returns the panel of M.draw_matrix for the first `columns` cells of each row. A hidden key has the cell false.
 function M.draw_cells(title, rows, columns)
   return M.draw_matrix(title, { rows = #rows, values = lists.collect(rows, function(row)
     return lists.map({ table.unpack(row, 1, columns) }, function(cell) return cell or -math.huge end)
   end) })
 end
 
--- Adds the numbers to the squares of a panel from M.draw, in dark or light letters. form: a format of a number.
+-- Writes the numbers into the squares of a panel from M.draw. form: the format of a number.
 function M.add_numbers(panel, values, rows, range, form)
   local columns = #values // rows
   table.insert(panel.layers, { lists.map(values, function(value, i)
@@ -105,8 +106,7 @@ function M.add_numbers(panel, values, rows, range, form)
   end), "using 1:2:3:4 with labels tc rgb variable font ',8'" })
 end
 
--- Frames squares of a panel. is_framed: a list with a boolean for each square, row by row. A frame is a dark line
--- within a wider light line, which is visible on every colour.
+-- Frames squares of a panel. is_framed: a row-major list with a boolean for each square.
 function M.frame(panel, rows, columns, is_framed)
   local lines = {}
   local function is_inside(row, column)
@@ -121,6 +121,7 @@ function M.frame(panel, rows, columns, is_framed)
       end
     end
   end
+  -- A dark line on a wider light line is visible on every colour.
   for _, style in ipairs({ "lw 4 lc rgb 'white'", "lw 2 lc rgb 'black'" }) do
     table.insert(panel.layers, { lines, "using 1:2:3:4 with vectors nohead " .. style })
   end
@@ -134,14 +135,15 @@ local function format_label(text, position, offset, font, colour)
     position, offset, font, colour)
 end
 
--- Adds a symbol next to a row or below a column and, farther out, a cross if the symbol is wrong.
+-- Adds a symbol as the name of a row or of a column. A wrong symbol is red and has a cross.
 local function add_symbol(lines, symbol, position, offsets, font)
   lines[#lines + 1] = format_label(symbol.text, position, offsets[1], font, symbol.is_wrong and WRONG or PLAIN)
   lines[#lines + 1] = symbol.is_wrong and format_label(CROSS, position, offsets[2], font, WRONG) or nil
 end
 
--- Replaces the numbers of rows by the symbols sides.writes, which the model writes at these queries, and the numbers of
--- columns by the symbols sides.reads, its keys. A symbol: { text, is_wrong }; a wrong symbol is red and has a cross.
+-- Names the rows and columns of a panel by symbols { text, is_wrong } instead of numbers.
+--   sides.writes   for each row, the symbol that the model writes at this query
+--   sides.reads    for each column, the symbol that the model reads at this key
 function M.add_symbols(panel, sides, font)
   table.insert(panel.lines, "unset xtics\nunset ytics")
   for i, symbol in ipairs(sides.writes) do

@@ -1,10 +1,10 @@
 -- Heat maps of a report: scores over two axes, of the study's grid or of the evaluations.
 --
--- Input: a study with its cells read, an item { rows, columns, panels (or nil) }, the name of its files. Output: nil if
--- no run has scores along both axes; else a picture { title, caption, script, file } for the report's page and files,
--- and a list of at most one table (score_tables.lua). file: a CSV file. Scores are medians over seeds if both axes are
--- of the grid, else means, at the chosen learning rate. Squares of training lengths, or of conditions that are not
--- beyond training, are framed.
+-- Input: a study whose cells have been read; an item { rows, columns, panels (or nil) }; the name of the item's files.
+-- Output: nil if no run has scores along both axes; else a picture { title, caption, script, file } for the report, and
+-- a list of at most one table (score_tables.lua). file: a CSV file.
+-- All scores are at the chosen learning rate: medians over seeds if both axes are of the grid, else means.
+-- Training lengths, and conditions on two axes within the range of training, have framed squares.
 
 local canonical = require("base.canonical")
 local captions = require("lab.study.report.tables.captions")
@@ -25,12 +25,14 @@ local SQUARE = 34 -- pixels of the side of a square
 local MIN_SIDE, MAX_SIDE = 90, 330 -- limits of a panel's side in pixels
 local MAX_ROW_WIDTH = 600 -- pixels of a row of panels
 local SINGLE_WIDTH = 330 -- minimum pixels of the width of a single panel, for the texts above it
-local MAX_COLUMNS = 16 -- columns of a table, and columns of squares with numbers
+local MAX_COLUMNS = 16 -- limit for a table, and for numbers in the squares
 local NAN = 0 / 0
 
--- Returns a run's results on the one or two axes of evaluations that `names` lists, as a list of { by, value,
--- is_trained }. by: { [axis] = number }; is_trained: whether the condition is a training length, or is not beyond
--- training.
+-- Returns a run's results along one or two axes of evaluations, a list of
+--   by           { [axis] = number }
+--   value        the score
+--   is_trained   whether this is a training length, or a condition on two axes within the range of training
+-- names: the names of these axes.
 local function list_conditions(run, study, names)
   local metric, factor = study.scored.metric, metrics.by_name[study.scored.metric].factor
   local function make(axis_values, value, is_trained)
@@ -62,8 +64,8 @@ local function list_points(study, item, cell)
     return not score_tables.find_axis(study, name)
   end)
   local function make(condition)
-    return { row = condition.by[item.rows] or cell.key[item.rows], column = condition.by[item.columns]
-      or cell.key[item.columns],
+    return { row = condition.by[item.rows] or cell.key[item.rows],
+      column = condition.by[item.columns] or cell.key[item.columns],
       value = condition.value, is_trained = condition.is_trained }
   end
   if #names == 0 then
@@ -75,7 +77,8 @@ local function list_points(study, item, cell)
   end)
 end
 
--- Returns the values along an axis, in the order of the grid, or ascending; and their names. key: "row" or "column".
+-- Returns the values along an axis that the points have, and the names of these values. Values of the grid are in the
+-- order of the grid, other values ascend. key: "row" or "column".
 local function list_along(study, name, points, key)
   local present_values = lists.to_set(lists.map(points, function(point) return point[key] end))
   local values = score_tables.find_axis(study, name)
@@ -87,8 +90,10 @@ local function list_along(study, name, points, key)
   end)
 end
 
--- Returns the map of a panel, { title, values, is_trained, counts }, with three row-major lists: the mean value of each
--- square, NaN for gaps; whether a square is trained; and the count of a square's points.
+-- Returns the map of a panel, { title, values, is_trained, counts }. Three fields are row-major lists:
+--   values       the mean value of each square, NaN for a gap
+--   is_trained   whether any point of the square has is_trained
+--   counts       the number of points of the square
 local function make_map(title, points, rows, columns)
   local points_by_row = {}
   for _, point in ipairs(points) do
@@ -204,7 +209,7 @@ function M.make(study, item, name)
     item.columns))
   local caption = captions.join("at the chosen learning rate of each cell: the median over seeds if both axes are of "
     .. "the study, else the mean",
-    has_frames and "framed: training lengths, or conditions that are not beyond training",
+    has_frames and "framed: training lengths, or conditions within the range of training",
     captions.describe_decoding(study), captions.name_rates(study))
   local contents = tabulate(item, maps, names, title, caption, metric.form)
   return { title = title, caption = caption, script = make_script(maps, names, item, { name = name, title = title,
