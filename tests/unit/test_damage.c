@@ -1,6 +1,9 @@
-/* Damaged checkpoints. They are truncated at every byte of the header; or any bit of the header, or some bits of the
- * data, are flipped; or lengths are wrong; or a change leaves a valid file. A message or note names each damaged
- * file. The previous checkpoint is used if there is one. */
+/* Damaged checkpoints. Each file has one kind of damage:
+ *   - it is truncated
+ *   - one bit of the header or of the data is flipped
+ *   - the header or the file has a wrong length
+ *   - some text of the header is replaced
+ * A message or note names the damaged file. The previous checkpoint is used if there is one. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 
@@ -12,7 +15,7 @@
 #include "longhand/rng.h"
 #include "toy_state.h"
 
-/* A folder with a checkpoint of step 20, which tests damage, and an earlier checkpoint of step 10. */
+/* A folder with two checkpoints: `current` of step 20 and `previous` of step 10. Tests damage `current`. */
 typedef struct checkpoints {
     const char *directory, *current, *previous;
     char *text;                /* original bytes of current */
@@ -133,8 +136,7 @@ static void check_parameters_refused(const checkpoints *p, toy_state *actual) {
     assert_true(actual->values[0][0] == 0);
 }
 
-/* Flips one bit in each byte of the header, and in every third byte of the data. Some of these bytes a reader of
- * parameters ignores. */
+/* Flips one bit in each byte of the header, and in every third byte of the data. */
 static void test_parameters_with_a_flipped_bit_are_refused(void **state) {
     checkpoints p = make_checkpoints(*state);
     toy_state *actual = toy_make_state();
@@ -165,7 +167,7 @@ static void test_flipped_bits_fall_back(void **state) {
     free_checkpoints(&p);
 }
 
-/* Replaces the first `from` of the header by `to`, which must have the same length. */
+/* Replaces the first `from` of the header by `to`; both have the same length. */
 static void check_changed(const checkpoints *p, const char *from, const char *to) {
     char *text = malloc(p->bytes);
     assert_non_null(text);
@@ -179,7 +181,6 @@ static void check_changed(const checkpoints *p, const char *from, const char *to
     free(text);
 }
 
-/* Files that are valid, but differ from the written files. */
 static void test_changed_valid_file_falls_back(void **state) {
     checkpoints p = make_checkpoints(*state);
     check_changed(&p, "\"step\":\"20\"", "\"step\":\"21\"");
@@ -196,13 +197,14 @@ static void test_changed_valid_file_falls_back(void **state) {
 
 /* Wrong lengths of the header and of the file. */
 static void test_wrong_lengths_fall_back(void **state) {
-    static const int64_t lengths[] = {0, 1, 8, -1, -8, 1 << 24, INT64_MAX, INT64_MIN};
+    static const int64_t added[] = {1, 8, -1, -8, 1 << 24, INT64_MAX, INT64_MIN};
     checkpoints p = make_checkpoints(*state);
     char *text = malloc(p.bytes + 4096);
     assert_non_null(text);
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    const uint64_t right_length = p.data_offset - 8;
+    for (size_t i = 0; i <= sizeof added / sizeof *added; i++) {
         memcpy(text, p.text, p.bytes);
-        uint64_t length = i == 0 ? 0 : (uint64_t)((int64_t)p.data_offset - 8) + (uint64_t)lengths[i];
+        uint64_t length = i == 0 ? 0 : right_length + (uint64_t)added[i - 1];
         for (int b = 0; b < 8; b++) text[b] = (char)(length >> 8 * b & 0xff);
         lh_test_write(p.current, text, p.bytes);
         check_falls_back(&p);

@@ -1,4 +1,4 @@
-/* training/defaults.h: the text in a trainer, every value of it, and refusal of a damaged text. */
+/* training/defaults.h: every value in the text of a trainer's defaults is read; a damaged text is refused. */
 #include "lh_test.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 enum { CAPACITY = 1024 };
 
-/* Makes a spec with this text, to which it adds the first line. */
+/* Makes a spec whose defaults are a valid first line and `body`. */
 static lh_spec make_spec(char buffer[CAPACITY], const char *body) {
     char digest[LH_SHA256_TEXT];
     lh_sha256(body, strlen(body), digest);
@@ -150,7 +150,7 @@ static void test_defaults_with_any_flipped_bit_are_refused(void **state) {
     assert_refused(&spec, "a 0 at the end of the text");
 }
 
-/* Texts with valid digests that no generator of this version writes. */
+/* Texts with a valid digest and a wrong line. */
 static void test_unknown_defaults_are_refused(void **state) {
     static const char *const invalid_lines[] = {
         "train.stops 3",         "train.steps",           "train.steps ",        "train.steps -3",

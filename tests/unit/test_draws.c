@@ -1,6 +1,8 @@
-/* Generated trainers (tests/specs/parity_float64_*.lua) with positions sampled by sequence, with positions that
- * depend on tokens, and with distances sampled by side. The results are compared with kernels/ref, and the arguments
- * to a device with longhand/positions.h. */
+/* Generated trainers with less usual positions or distances (tests/specs/parity_float64_*.lua):
+ *   labels   each sequence samples its own positions
+ *   digits   positions depend on tokens
+ *   sides    distances to earlier and to later keys are sampled separately
+ * Results are compared with kernels/ref. Samples for a device are compared with longhand/positions.h. */
 #include "support/lh_test.h"
 
 #include <math.h>
@@ -78,7 +80,7 @@ static void test_train_block_with_positions_of_each_sequence_matches_reference(v
     check_labels(10, 5, LH_MODE_TRAIN, true); /* positions from the caller */
 }
 
-/* Dropout is on, at the sites of evaluation. */
+/* Evaluation with dropout. */
 static void test_forward_block_with_dropout_of_the_draw_matches_reference(void **state) {
     check_labels(2, 1, LH_MODE_EVALUATE, false);
     check_labels(LH_PARITY_LONGEST, 18, LH_MODE_EVALUATE, false);
@@ -115,7 +117,7 @@ static void test_blocks_with_positions_of_tokens_match_reference(void **state) {
     lh_ref_model_free(model);
 }
 
-static void test_draws_of_sequences_give_a_device_the_same_positions(void **state) {
+static void test_device_gets_the_positions_of_lh_draw_sequence(void **state) {
     enum { TOKENS = 20 };
     const lh_cuda_program *cuda = LABELS.spec->cuda;
     int32_t scratch[RANGE + 1], expected[TOKENS];
@@ -139,14 +141,13 @@ static void test_draws_of_sequences_give_a_device_the_same_positions(void **stat
     lh_draw draw = lh_trainer_make_draw(LH_MODE_EVALUATE);
     const lh_shape one_shape = {.sequences = 1, .length = {TOKENS}, .labels = TOKENS / 2};
     int last[TOKENS];
-    draw.first = SEQUENCES - 1; /* a query in place of the batch's last sequence */
+    draw.first = SEQUENCES - 1; /* the last sequence alone */
     cuda->draw(&draw, &one_shape, no_values, no_values, scratch, last);
     assert_memory_equal(last, out + (SEQUENCES - 1) * TOKENS, sizeof last);
 }
 
-/* Checks that an evaluation has, for each example, the loss of predict; so both have the same positions and dropout.
- * The first call stores the sums in *expected; later calls must have the same sums. first: index of the first
- * example. */
+/* Compares the loss of each evaluated example with the loss of the logits from predict. first: index of the first
+ * example. The first call stores the sums in *expected; later calls must have the same sums. */
 static void check_engine(int threads, int first, lh_sums *expected) {
     enum { N = 9, EXAMPLES = 7, CLASSES = 5 };
     const lh_spec *spec = LABELS.spec;
@@ -196,7 +197,7 @@ static void test_predict_has_the_logits_of_an_evaluation(void **state) {
 
 /* ---- distances by side ---- */
 
-/* Samples the distances of a pass to both sides; returns the distance 0, in the middle of `buffer`. */
+/* Samples a pass's distances on both sides. Returns a pointer to distance 0, in the middle of `buffer`. */
 static int32_t *sample_sides(lh_mode mode, int tokens, int32_t buffer[2 * LH_PARITY_LONGEST]) {
     int32_t scratch[RANGE + 1];
     lh_draw draw = lh_trainer_make_draw(mode);
@@ -243,12 +244,12 @@ static void test_draw_for_a_device_has_distances_of_both_sides(void **state) {
     const int32_t *middle = sample_sides(LH_MODE_TRAIN, TOKENS, buffer);
     assert_int_equal(cuda->draw_count(&shape), 2 * TOKENS);
     assert_int_equal(SIDES.spec->distance_range[0], RANGE + 1);
-    assert_int_equal(SIDES.spec->limit.tokens, RANGE + 1); /* all distances, and the token itself */
+    assert_int_equal(SIDES.spec->limit.tokens, RANGE + 1); /* tokens at the distances 0 .. RANGE */
     cuda->draw(&draw, &shape, no_values, no_values, scratch, out);
     for (int d = 1 - TOKENS; d < TOKENS; d++) assert_int_equal(out[TOKENS + d], middle[d]);
     for (int d = 0; d < TOKENS; d++) distances[d] = 3 * d;
     cuda->draw(&draw, &shape, no_values, distance_streams, scratch, out);
-    for (int d = 1 - TOKENS; d < TOKENS; d++) assert_int_equal(out[TOKENS + d], 3 * d); /* distances on both sides */
+    for (int d = 1 - TOKENS; d < TOKENS; d++) assert_int_equal(out[TOKENS + d], 3 * d);
 }
 
 int main(void) {
@@ -256,7 +257,7 @@ int main(void) {
         cmocka_unit_test(test_train_block_with_positions_of_each_sequence_matches_reference),
         cmocka_unit_test(test_forward_block_with_dropout_of_the_draw_matches_reference),
         cmocka_unit_test(test_blocks_with_positions_of_tokens_match_reference),
-        cmocka_unit_test(test_draws_of_sequences_give_a_device_the_same_positions),
+        cmocka_unit_test(test_device_gets_the_positions_of_lh_draw_sequence),
         cmocka_unit_test(test_predict_has_the_logits_of_an_evaluation),
         cmocka_unit_test(test_blocks_with_distances_of_each_side_match_reference),
         cmocka_unit_test(test_draw_for_a_device_has_distances_of_both_sides),

@@ -76,7 +76,7 @@ static void check_folder(const char *folder) {
     expect(find_or_add(folder)->logs == LOGS, folder, "its entries are not on the disk");
     char parent[PATH_MAX];
     snprintf(parent, sizeof parent, "%s", folder);
-    while (strstr(parent, "/out") != NULL) { /* up to the parent of every folder that was made */
+    while (strstr(parent, "/out") != NULL) { /* the parent of each folder that the run made */
         *strrchr(parent, '/') = 0;
         expect(find_or_add(parent)->bytes > 0, parent, "its entries are not on the disk");
     }

@@ -1,8 +1,10 @@
 /* Generated encoder-decoders (tests/specs/parity_float64_{encoder_decoder,identity_encoder,masks,lines,corner}.lua)
- * compared with kernels/ref: values, and gradients of every parameter. Sources and targets have different lengths;
- * blocks have several sizes. The first four are also compared with stored vectors of independent implementations. So
- * are tests/specs/parity_float64_drawn_layers.lua, which has random positions in both streams, and the results of
- * kernels/ref for tests/specs/networks/abc_*.lua. */
+ * compared with kernels/ref: values, and gradients of every parameter.
+ *
+ * Stored vectors of independent implementations are compared with
+ *   - all of these specs except `corner`
+ *   - tests/specs/parity_float64_drawn_layers.lua, which has random positions in both streams
+ *   - the results of kernels/ref for tests/specs/networks/abc_*.lua */
 #include "support/lh_test.h"
 
 #include <stdio.h>
@@ -68,15 +70,15 @@ static const lh_spec *find_spec(const char *name) {
     return NULL;
 }
 
-/* A pass over a stored batch, by a program or by kernels/ref. Results: the logits and, by the stream of the keys, the
- * attention of the decoder's last layer. */
+/* A pass over a stored batch, by a program or by kernels/ref. */
 typedef struct pass {
     lh_ref_model *model;
     const lh_spec *spec;
     const lh_cpu_program *program; /* NULL: kernels/ref */
     const lh_pairs_case *stored;
     int heads;
-    double *logits, *attention[LH_MAX_STREAMS];
+    double *logits;                    /* result */
+    double *attention[LH_MAX_STREAMS]; /* result: the decoder's last layer; [stream of the keys] */
 } pass;
 
 static size_t count_pairs(const pass *p, int stream) {
@@ -106,8 +108,7 @@ static double run_reference(pass *p, const lh_ref_batch *batch) {
     return lh_ref_run(p->model, &observed, p->logits);
 }
 
-/* Runs the program. Evaluation has no dropout, and neither have the stored vectors. All labels are masked, but the
- * loss of these tasks includes masked labels. */
+/* Runs the program without dropout. The loss of these tasks includes labels whose mask is 0. */
 static double run_program(pass *p, const lh_ref_batch *batch) {
     static const uint8_t mask[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST] = {0};
     lh_trainer t = lh_trainer_open(p->spec, p->program, p->model, batch, NULL, LH_MODE_EVALUATE);

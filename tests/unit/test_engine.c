@@ -45,7 +45,7 @@ static void check_threads(const lh_spec *spec, const lh_cpu_program *program, in
 
 static void test_steps_have_equal_bits_for_any_number_of_threads(void **state) {
     lh_spec spec = lh_toy_make_spec(toy_float_list), sampling_spec = lh_toy_make_spec(toy_drawn_list);
-    spec.train.batch = 13; /* shards of 4, 3, 3, 3; blocks of 2, 2 and 2, 1 */
+    spec.train.batch = 13; /* sequences of shards: 4, 3, 3, 3; a block has 2 sequences or 1 */
     for (int threads = 2; threads <= 5; threads++) check_threads(&spec, &toy_float, threads);
     check_threads(&sampling_spec, &toy_drawn, 3);
     check_threads(&spec, &toy_double, 2);
@@ -179,7 +179,7 @@ static void test_written_state_resumes_with_the_same_bits(void **state) {
     second_half->ops->close(second_half);
 }
 
-/* Checks that an evaluation on several threads has the sums of one thread, and the sums over its sequences. */
+/* Checks that sums do not depend on the number of threads, and that the sums of sequences add up to them. */
 static void check_evaluation(const lh_spec *spec, const lh_cpu_program *program, int n, int threads) {
     lh_error error;
     enum { EXAMPLES = 11 };
@@ -279,7 +279,7 @@ static void test_missing_memory_is_reported_in_bytes(void **state) {
                     "1152921504606846976 bytes");
 }
 
-static void test_steps_repeat_distinct_examples(void **state) {
+static void test_one_repeated_example_is_learned(void **state) {
     static lh_step_metrics metrics[1500];
     lh_engine_config config = {.spec = &lh_toy_spec,
                                .seed = 3,
@@ -334,8 +334,8 @@ static lh_sums evaluate_length(lh_engine *engine, int n) {
     return sums;
 }
 
-/* Engines share a workspace. One engine fails, and some have longer sequences. All engines but the failing one must
- * have the bits of a single engine. */
+/* Engines that share a workspace evaluate different lengths, and engine 0 fails. The other engines must have the same
+ * bits as engines that were opened alone. */
 static void test_engines_share_working_memory(void **state) {
     lh_error error;
     lh_step_metrics expected[4], actual[4];
@@ -357,7 +357,7 @@ static void test_engines_share_working_memory(void **state) {
             assert_true(isnan(evaluate_length(engines[0], 32).loss));
             lh_assert_error(engines[0]->ops->step(engines[0], 4, actual, &taken_steps, &error), LH_ERR_INPUT, &error,
                             "step 1");
-            workspace_count = blocks_with_nan = 0; /* blocks of that step found NaN; the workspace was freed */
+            workspace_count = blocks_with_nan = 0; /* the failed step freed its workspace, which contained NaN */
         } else {
             lh_sums single_sums = evaluate_length(single, 32 - i), shared_sums = evaluate_length(engines[i], 32 - i);
             assert_memory_equal(&single_sums, &shared_sums, sizeof single_sums);
@@ -442,7 +442,7 @@ int main(void) {
         cmocka_unit_test(test_trained_length_beyond_the_limit_is_named),
         cmocka_unit_test(test_missing_memory_is_reported_in_bytes),
         cmocka_unit_test(test_engines_share_working_memory),
-        cmocka_unit_test(test_steps_repeat_distinct_examples),
+        cmocka_unit_test(test_one_repeated_example_is_learned),
         cmocka_unit_test(test_several_batches_have_all_distinct_examples),
         cmocka_unit_test(test_positions_of_a_query_replace_draws),
     };

@@ -73,7 +73,7 @@ static void test_evaluate_with_dropout_makes_every_draw(void **state) {
     check_every_draw(&spec, &toy_float);
 }
 
-static void test_evaluate_without_draws_makes_one_pass(void **state) {
+static void test_evaluate_without_randomness_makes_one_pass(void **state) {
     lh_error error;
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
     lh_eval_request request = make_request(5, 8, 7);
@@ -218,8 +218,7 @@ static void test_lines_of_another_batch_are_not_found(void **state) {
     engine->ops->close(engine);
 }
 
-/* Confidence bounds of exact match by the sequences of one draw, and the deviation over sequences, are in the lines
- * and are read back. */
+/* Checks the interval of exact match and the deviation over sequences, in the result and in its line. */
 static void test_lines_have_confidence_bounds(void **state) {
     const char *path = lh_test_path(*state, "eval.jsonl");
     lh_error error;
@@ -332,7 +331,7 @@ static void test_condition_without_counted_labels_has_no_accuracy(void **state) 
     const char *places =
         strstr(text, ",\"places\":{\"sequences\":20,\"start\":{\"counted\":[20,20,20,20,20],\"correct\":[");
     assert_true(places != NULL && places < second);
-    assert_memory_equal(second - 3, "]}}", 3); /* the key is the last one */
+    assert_memory_equal(second - 3, "]}}", 3); /* `places` is the last key */
     assert_null(strstr(text, "correct_teacher_forced"));
     assert_true(strstr(text, "\"accuracy\":") != NULL && strstr(text, "\"accuracy\":") < second);
     free(text);
@@ -375,7 +374,7 @@ static void test_line_of_another_seed_is_not_found(void **state) {
     engine->ops->close(engine);
 }
 
-static void test_sums_of_lines_per_example_are_the_result(void **state) {
+static void test_lines_of_examples_add_up_to_the_result(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "each.jsonl");
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
@@ -427,7 +426,7 @@ int main(void) {
         cmocka_unit_test(test_result_has_mean_and_spread_over_draws),
         cmocka_unit_test(test_evaluate_with_drawn_distances_makes_every_draw),
         cmocka_unit_test(test_evaluate_with_dropout_makes_every_draw),
-        cmocka_unit_test(test_evaluate_without_draws_makes_one_pass),
+        cmocka_unit_test(test_evaluate_without_randomness_makes_one_pass),
         lh_test_in_directory(test_result_of_batches_is_the_mean_of_their_accuracies),
         lh_test_in_directory(test_every_condition_is_evaluated_under_every_noise),
         cmocka_unit_test(test_batches_without_draws_have_the_same_examples),
@@ -438,7 +437,7 @@ int main(void) {
         lh_test_in_directory(test_condition_without_counted_labels_has_no_accuracy),
         cmocka_unit_test(test_split_of_lengths_between_training_lengths_is_between),
         lh_test_in_directory(test_line_of_another_seed_is_not_found),
-        lh_test_in_directory(test_sums_of_lines_per_example_are_the_result),
+        lh_test_in_directory(test_lines_of_examples_add_up_to_the_result),
         cmocka_unit_test(test_evaluate_stops_between_lengths),
     };
     return cmocka_run_group_tests_name("evaluate", tests, NULL, NULL);

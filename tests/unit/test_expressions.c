@@ -1,5 +1,5 @@
-/* Random score formulas in generated code compared with plain Lua: values, and gradients by the logit and by the
- * parameters (tests/expressions). */
+/* Random score formulas (tests/expressions) in generated code, compared with plain Lua: values, and gradients with
+ * respect to the logit and the parameters. */
 #include "support/lh_test.h"
 
 #include "expressions/cases.h"

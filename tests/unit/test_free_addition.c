@@ -1,4 +1,4 @@
-/* runtime/data/tasks/free_addition.c: sums compared with plain addition, the sets of pairs, and literals. */
+/* runtime/data/tasks/free_addition.c: sums compared with plain addition, sets of pairs, and literals. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,13 +9,14 @@ lh_task_collect lh_task_free_addition;
 lh_task_solve lh_solve_free_addition;
 lh_task_place lh_place_free_addition;
 
-enum { REVERSED, IN_ORDER, REVERSED_SUM };                    /* choices of option 0, the order of digits */
-enum { NONE, LONGER };                                        /* choices of option 1, the padding */
-enum { FIRST = CARRY, SECOND = TRAINED, IS_TRAINED = FRAME }; /* the task's axes in lh_kept_example.axes */
-/* The options are: order, padding, most digits in training, pairs, parts, tests, hints, spaces. */
-enum { MAX_DIGITS = 3, PAIRS = 6400, PARTS = 10, TESTS = 20, OPTIONS = 8, HINTS = 6 /* an option */ };
-enum { MAX_TESTED = 5 };         /* maximum digits of a test's numbers, whose sums need one hint more */
-enum { SPACE = 13, FIRST_HINT }; /* tokens; a test's texts show them as & and, from @ and A on, as letters */
+enum { REVERSED, IN_ORDER, REVERSED_SUM };                     /* choices of option 0, the order of digits */
+enum { NONE, LONGER };                                         /* choices of option 1, the padding */
+enum { FIRST = 1, SECOND, IS_TRAINED };                        /* indices of this task's axes; DIGITS has index 0 */
+enum { MAX_DIGITS = 3, PAIRS = 6400, PARTS = 10, TESTS = 20 }; /* values of options */
+/* The options: order, padding, longest, pairs, parts, tests, hints, spaces. */
+enum { HINTS = 6, OPTIONS = 8 }; /* index of the option hints; number of options */
+enum { MAX_TESTED = 5 };         /* maximum digit count of a number in the test set */
+enum { SPACE = 13, FIRST_HINT }; /* tokens; their symbols are & and @ in texts */
 
 static uint64_t read_number(const char *text, int count, bool is_reversed) {
     uint64_t number = 0;
@@ -25,7 +26,7 @@ static uint64_t read_number(const char *text, int count, bool is_reversed) {
 
 static int read_token(char symbol) { return (int)(strchr(lh_arithmetic_symbols, symbol) - lh_arithmetic_symbols); }
 
-/* An item has the greatest position of its tokens. A hint has the position of its digit, and a space has none. */
+/* Checks the greatest position. A hint has the position of its digit; a space has position 0. */
 static void check_positions(const lh_full_collection *s, const lh_kept_example *k, const lh_text *text) {
     uint16_t input[MOST_TOKENS];
     int32_t positions[2 * MOST_TOKENS], max_position = 0;
@@ -78,7 +79,7 @@ static void remove_hints_and_spaces(char *text, int hints, bool is_reversed, int
     }
 }
 
-/* Reads the numbers of an example, and checks their sum. Returns the number of spaces. The symbol $ marks the end. */
+/* Reads the numbers of an example, and checks their sum. Returns the number of spaces. */
 static int check_example(const lh_full_collection *s, const lh_kept_example *k, uint64_t number[2]) {
     int spaces = 0;
     const bool is_reversed = s->c.options[0] == REVERSED, is_padded = s->c.options[1] == LONGER;
@@ -121,7 +122,7 @@ static lh_full_collection collect(int order, int padding, int hints, int spaces,
     const int values[OPTIONS] = {order, padding, MAX_DIGITS, PAIRS, PARTS, TESTS, hints, spaces};
     memcpy(options, values, sizeof values);
     lh_full_collection s = lh_make_full_collection(options, 7, MAX_TESTED, false);
-    s.frame_axis = IS_TRAINED; /* the collection then keeps axis 3, which is `trained` here */
+    s.frame_axis = IS_TRAINED; /* makes the collection keep this axis */
     lh_collect_all(&s, lh_task_free_addition);
     return s;
 }
@@ -145,7 +146,7 @@ static void test_every_sum_is_right(void **state) {
     }
 }
 
-/* One in ten symbols of the input has a space before it, and one in a hundred of these a second one. */
+/* 10% of the input's symbols have a space before them. 1% of these have a second space. */
 static void test_hints_and_spaces_do_not_change_the_sums(void **state) {
     for (int choice = 0; choice < 6; choice++) {
         int options[OPTIONS], plain_options[OPTIONS], spaces = 0, symbols = 0;

@@ -1,4 +1,5 @@
-/* The sampler of full answers: its inputs, labels and masks, by definition, and printed examples of the format. */
+/* The sampler of full answers. Inputs, labels and masks are checked by the task's definition. The texts
+ * of some examples must occur. */
 #include "lh_test.h"
 
 #include <string.h>
@@ -58,7 +59,7 @@ static bool is_sampled(int operation, int n, const char *expected) {
     return false;
 }
 
-static void test_printed_examples_occur(void **state) {
+static void test_examples_of_every_operation_occur(void **state) {
     assert_true(is_sampled(COPY, 4, "0101=____ ....0101_"));
     assert_true(is_sampled(PARITY, 4, "1101=____ ....1____"));
     assert_true(is_sampled(PARITY, 1, "0=_ .0_"));
@@ -115,7 +116,7 @@ static void test_every_length_has_the_answer_and_padding(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_printed_examples_occur),
+        cmocka_unit_test(test_examples_of_every_operation_occur),
         cmocka_unit_test(test_every_length_has_the_answer_and_padding),
     };
     return cmocka_run_group_tests_name("full_answer", tests, NULL, NULL);

@@ -1,5 +1,6 @@
-/* A disk fills up, one page later in each case. If a file of a trainer does not fit, the message names the file and
- * the reason, the exit code is 4, and all lines are complete. With space again, the run ends in the same bits. */
+/* A trainer runs on a full disk: first without a free page, then with one more free page each time. If a file does not
+ * fit, the message names the file and the reason, the exit code is 4, and all lines are complete. Training that resumes
+ * with enough space has the same bits. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 
@@ -91,8 +92,7 @@ static int train_into(void *argument, const char *disk) {
             !are_same(lh_test_path(disk, "new/" FOLDER "/eval.jsonl"),
                       lh_test_path(parent, "whole/" FOLDER "/eval.jsonl")))
             return 4;
-        if (full_disk_count == old_count)
-            return pages > 5 ? 0 : 5; /* there are 10 files, some of which end in the same page */
+        if (full_disk_count == old_count) return pages > 5 ? 0 : 5; /* the files of a run take more than 5 pages */
         snprintf(path, sizeof path, "rm -r '%s'", lh_test_path(disk, "new"));
         if (system(path) != 0) return 6;
     }

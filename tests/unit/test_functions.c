@@ -1,7 +1,7 @@
 /* kernels/cpu/functions.h, or with -DDEVICE kernels/cuda/functions.cu, compared with libm in long double.
  *
- * Compiled like test_matmul: for some levels and element types, -march=... and -DREAL_BYTES=4 or 8. Every lane has
- * its own argument. Errors are in ulps of `real`: the distance of neighbouring numbers at the expected value.
+ * tests.mk compiles this file once for each tested level and element type (-DREAL_BYTES=4 or 8).
+ * Errors are in ulps of `real`. An ulp is the distance of neighbouring numbers at the expected value.
  */
 #include "support/lh_test.h"
 
@@ -92,7 +92,6 @@ static int is_everywhere(vector x, real y) { /* the sign of 0 must match */
 
 /* ---- exp, log ---- */
 
-/* One rounding each for the polynomial's last product and sums, half an ulp at the end. */
 static void test_exp_is_within_1_1_ulp_in_its_whole_range(void **state) {
     double lowest = REAL_BYTES == 8 ? -708 : -86.9, highest = REAL_BYTES == 8 ? 709.7 : 88.72;
     check_errors("exp", exp_of, expl, lowest, highest, 0, 1.1);
@@ -151,7 +150,7 @@ static void test_log1p_of_special_values_is_exact(void **state) {
 
 static long double sigmoidl(long double x) { return 1 / (1 + expl(-x)); }
 
-/* One ulp of exp, half an ulp each for 1 + exp and the quotient; the largest measured error is 2.33 ulps. */
+/* The largest measured error is 2.33 ulps. */
 static void test_sigmoid_is_within_few_ulp_in_its_whole_range(void **state) {
     double max_x = REAL_BYTES == 8 ? 700 : 86;
     check_errors("sigmoid", sigmoid_of, sigmoidl, -max_x, max_x, 0, 2.4);
@@ -181,7 +180,7 @@ static void test_tanh_is_odd_and_saturates(void **state) {
     for (real x = 0; x < 12; x += (real)0.003) assert_true(tanh_real(-x) == -tanh_real(x) && tanh_real(x) <= 1);
 }
 
-/* Largest measured error: float 1.32, for an argument just below 1 without fused multiply-adds; double 2.5. */
+/* The largest measured error is 1.32 ulps for float and 2.5 for double. */
 static void test_erf_is_within_few_ulp_in_its_whole_range(void **state) {
     const double allowed = REAL_BYTES == 8 ? 3 : 1.5;
     check_errors("erf", erf_of, erfl, -7, 7, 0, allowed);
@@ -223,7 +222,8 @@ static void test_sqrt_is_correctly_rounded(void **state) {
 
 /* ---- sin, cos ---- */
 
-/* float: both the reduced angle and the result, below 1, are rounded by 2^-25. double: the bound of lh_sincos. */
+/* float: the reduced angle and the result are below 1, so each is rounded by at most 2^-25.
+ * double: the bound of lh_sincos. */
 static void test_sin_cos_of_positions_have_small_absolute_errors(void **state) {
     const double unit = REAL_BYTES == 8 ? 1e-15 : 0x1p-23, ranges[] = {1, 10, 1000, 1e5, 131072};
     for (int i = 0; i < 5; i++) {
@@ -254,7 +254,7 @@ static void test_sin_cos_of_special_values_are_exact(void **state) {
 
 /* ---- pow ---- */
 
-/* float: rounded from double. double: the absolute error of b log a, up to 700 and rounded twice, becomes relative. */
+/* In double, the absolute error of b log a becomes the relative error of the result. */
 static void test_pow_has_small_relative_errors(void **state) {
     const double allowed = REAL_BYTES == 8 ? 4e-13 : 7e-8, max_x = REAL_BYTES == 8 ? 1000 : 120;
     lh_rng rng = lh_rng_at(lh_key_of_seed(3), 0, 0, 0);
@@ -270,7 +270,7 @@ static void test_pow_has_small_relative_errors(void **state) {
 }
 
 /* The double's relative error is at most |b log a| ulps of 1, so at most 19. */
-static void test_pow_with_integer_exponents_takes_the_sign(void **state) {
+static void test_pow_with_integer_exponents_has_the_sign_of_libm(void **state) {
     const double allowed = REAL_BYTES == 8 ? 19 : 1;
     for (int b = -9; b <= 9; b++) {
         for (real a = -8; a <= 8; a++) {
@@ -387,7 +387,7 @@ static void test_counting_starts_and_steps(void **state) {
     for (int k = 0; k < LANES; k++) assert_true(up[k] == 5 + k && down[k] == -3 - 2 * k);
 }
 
-/* Returns first + k * step in lane k. Memory keeps the compiler from folding constants and fusing multiply-adds. */
+/* Returns first + k * step in lane k. `volatile` prevents constant folding and fused multiply-adds. */
 static vector make_arguments(double first, double step) {
     volatile real x[LANES];
     for (int k = 0; k < LANES; k++) x[k] = (real)(first + k * step);
@@ -438,7 +438,7 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_sin_cos_near_multiples_of_a_quarter_turn_are_accurate),
     cmocka_unit_test(test_sin_cos_of_special_values_are_exact),
     cmocka_unit_test(test_pow_has_small_relative_errors),
-    cmocka_unit_test(test_pow_with_integer_exponents_takes_the_sign),
+    cmocka_unit_test(test_pow_with_integer_exponents_has_the_sign_of_libm),
     cmocka_unit_test(test_pow_of_special_values_is_exact),
     cmocka_unit_test(test_floor_of_any_size_is_exact),
     cmocka_unit_test(test_abs_and_minimum_are_exact),
