@@ -191,8 +191,8 @@ function Builder:value(p)
   return self:leaf("value", p.name, { parameter = p })
 end
 
--- Returns words for a node that a term of one token cannot read; nil for other nodes. Such a term may read only values
--- of tokens, constants and x.head. symbol_names: nil, or node -> the symbol's name in the spec.
+-- If the term of a sum over tokens cannot read a node, returns the node's description for a message; else nil. A term
+-- may read only values of tokens, constants and x.head. symbol_names: nil, or node -> the symbol's name in the spec.
 function M.describe_unsummable(node, symbol_names)
   local p, name = node.parameter, symbol_names and symbol_names[node]
   if name and name ~= "head" then

@@ -210,8 +210,8 @@ INLINE real tile_row_largest(real x) {
 
 /* Returns the dot product of x and y, with the same bits in all lanes of a row.
  * x and y point to the lane's first channel of a row.
- * rounded: the elements of x come from operand a.
- * lower: the row of a that is x, 0 for the lane's upper row, 1 for its lower row. */
+ * rounded: the elements of x are read from the operand `a`, where x is the lane's upper row (lower = 0) or its lower
+ * row (lower = 1). */
 INLINE real dot_rows_of_head(const bool rounded, const operand_word a[][4], const int lower, const real *x,
                              const real *y, const int width) {
     real sum = 0;

@@ -4,8 +4,7 @@ enum {
     ROW_LANES = WIDTH <= 64    ? 8
                 : WIDTH <= 128 ? 16
                                : 32,                     /* lanes that share a row: a power of two */
-    ROW_QUADS = (WIDTH / 4 + ROW_LANES - 1) / ROW_LANES, /* quads of a lane in a row: quad `lane`, lane + ROW_LANES,
-                                                          * ... */
+    ROW_QUADS = (WIDTH / 4 + ROW_LANES - 1) / ROW_LANES, /* quads of a lane in a row, ROW_LANES quads apart */
     ROW_PART = 4 * ROW_QUADS,                            /* channels of a lane */
     NORM_ROWS = 1,                                       /* rows of a lane at a time */
     NORM_STEP = THREADS / ROW_LANES,                     /* rows of a block at a time */

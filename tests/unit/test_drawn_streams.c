@@ -71,8 +71,8 @@ static void compute_alibi(int pairs, const int32_t *distances, double *out) {
         }
 }
 
-/* drawn_layers: the source's sites begin at 0 and the target's at 3; in both, the input's site comes first, then one
- * site for each layer. The sites of the source's positions in the decoder's layers begin at 7. */
+/* Sites of the spec drawn_layers: 0 to 2 for the source (the input, then each layer), 3 to 5 likewise for the target,
+ * and from 7 on for the source's positions in the decoder's layers. This spec does not use site 6. */
 static void place_layers(batch_data *data) {
     enum { SOURCE_SITE = 0, TARGET_SITE = LAYERS + 1, CROSS_SITE = 2 * (LAYERS + 1) + 1 };
     int S = data->length[SOURCE], T = data->length[TARGET];

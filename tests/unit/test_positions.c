@@ -84,7 +84,7 @@ static void test_distances_ascend_from_zero_at_their_own_site(void **state) {
     assert_int_equal(expected[1], 1 + (int)lh_rng_below(&rng, 63));
 }
 
-/* LH_DOMAIN_EVAL is also the domain of examples, so there the place in the site marks a draw of positions. */
+/* In LH_DOMAIN_EVAL, sampled positions have the place LH_PLACE_POSITIONS, since examples are in this domain too. */
 static void test_positions_have_the_documented_counter(void **state) {
     lh_draw draw = {.key = lh_key_of_seed(5), .step = 6, .example = 7, .domain = LH_DOMAIN_EVAL};
     lh_rng rng = lh_rng_at(draw.key, 6, 7, lh_site(LH_DOMAIN_EVAL, 3, LH_PLACE_POSITIONS));

@@ -52,7 +52,7 @@ end
 local ARGUMENTS = { { "distance", "distance" }, { "positions", "positions" }, { "layer", "self.layer" },
   { "own", "self.score" }, { "shared", "shared" }, { "values", "values" } }
 
--- The formula as a Python function. memory: the prefix of the names of the keys' stream. Fields of the result:
+-- The formula as a Python function. key_prefix: the prefix of the names of the keys' stream. Fields of the result:
 --   lines       the lines of the function
 --   arguments   the text of its arguments after the first
 --   passed_arguments   the text of the values that calls pass for these arguments
@@ -62,10 +62,10 @@ local ARGUMENTS = { { "distance", "distance" }, { "positions", "positions" }, { 
 --   value_width   the number of these values for a token, as text
 --   value_names   the names in `maps` as text
 --   products    parameters whose products with queries or keys are values of tokens
---   queries     the dimension of the queries in a tensor with a number for each query: -1 (the last) or -2
+--   queries     the index of the dimension that counts queries, in a tensor with a number for each query: -1 or -2
 --   text        the texts that decide whether two scores are equal
 -- and for each name that the function may read, such as `length`, whether it reads the name.
-local function describe_score(formula, crosses, memory)
+local function describe_score(formula, crosses, key_prefix)
   local score = torch.format(formula.root, crosses)
   score.arguments, score.passed_arguments, score.constants = "", "", {}
   score.own, score.shared, score.maps, score.products = {}, {}, {}, {}
@@ -74,7 +74,7 @@ local function describe_score(formula, crosses, memory)
       local name, value = argument[1], argument[2]
       local has_stream_prefix = name == "distance" or name == "shared"
       score.arguments = score.arguments .. ", " .. name
-      score.passed_arguments = score.passed_arguments .. ", " .. (has_stream_prefix and memory or "") .. value
+      score.passed_arguments = score.passed_arguments .. ", " .. (has_stream_prefix and key_prefix or "") .. value
     end
   end
   for _, name in ipairs({ "index", "memory_index", "length", "key_length", "head", "distance", "positions", "layer",

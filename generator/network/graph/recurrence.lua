@@ -32,11 +32,10 @@ local CELL = 8 -- the count of numbers in a memory cell
 local PANEL = 48 -- the product's columns are padded to a multiple of PANEL, so that its panels are wide (matmul.h)
 local HIDDEN = 64 -- width of the hidden layers that compute a written value
 local VALUE = 16 -- width of a written value: CELL, filled up to whole vectors
--- The comment of buffers of the form "steps", after their shape in training, such as "[tokens][WIDTH]".
+-- Generated code has a comment for buffers of the form "steps": their shape in training, then this text.
 local COMMENT = "in training; rows of one step in evaluation"
 
--- The width of a stack, for buffers with max_cells (buffers.lua). text: the size of the whole stack in C; count: the
--- size of one memory cell.
+-- The width of buffers with max_cells (buffers.lua). text: the size of a whole stack in C; count: the size of one cell.
 local function make_stack_width(op)
   return { text = ("count_stack_numbers(w->length, %s)"):format(op.cells and "CELLS" or "w->length"), count = CELL }
 end

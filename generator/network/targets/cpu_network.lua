@@ -15,8 +15,8 @@
 --     stored               the largest number of repetitions with a gradient
 --     forward, backward    the lists of a repetition
 --     depends_on_mode      whether `forward` differs by mode
---     own_input            the name of the value that the first repetition reads, if this value has a buffer of its
---                          own name and the backward pass reads it; else false
+--     own_input            the name of the value that the first repetition reads, if this value has its own buffer
+--                          and the backward pass reads the value; else false
 --     has_panels           whether the block has panels of weights
 --     gradient             the name of the buffer of the stream's gradient
 --     uses_part            { forward, backward }: whether this list's function has the argument `part` (cpu_rows.lua)

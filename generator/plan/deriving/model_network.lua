@@ -204,8 +204,8 @@ local function check_layers(plan, net, file)
     if op.kind == "attention" and op.family.score.kind ~= "none" and block.count ~= plan.layers then
       refuse(op, file, ("attention %s is applied %d times"):format(op.family.name, block.count),
         ("in one block of model.layers = %d repetitions, since a score may read the index of the layer; or an encoding "
-          .. "without a score, such as rope or relative. Operations of the last layer alone follow the block, as "
-          .. "net:feedforward or net:norm"):format(plan.layers))
+          .. "without a score, such as rope or relative. Operations that only the last layer has are written after the "
+          .. "block, with net:feedforward or net:norm"):format(plan.layers))
     end
   end
   local family = plan.first_family

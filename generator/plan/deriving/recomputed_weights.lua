@@ -5,9 +5,9 @@
 --   pairs     weights of a sequence with at most this number of pairs of tokens are stored
 --   queries   the number of queries whose weights are recomputed together, and read while they are in cache
 --   always    whether weights are recomputed at every length, so that none are stored
--- and `has_query_bounds` (dimensions.lua). Weights are recomputed because of caches: before the backward pass reads
--- stored weights, the forward pass has written the weights of all attentions, layers, heads and loops. If all these
--- weights together exceed a core's part of the last cache, reading them takes longer than recomputing them.
+-- Each attention also gets `has_query_bounds` (dimensions.lua). Before the backward pass reads stored weights, the
+-- forward pass has written the weights of all attentions, heads and repetitions of blocks. If these weights together
+-- exceed a core's part of the last cache, reading them takes longer than recomputing them.
 
 local lists = require("base.lists")
 

@@ -27,7 +27,7 @@ local function add_reports(report, context)
       record.at = report.find_origin(paths[i]) or record.at
     end
     if record.notes and record.notes[1].at == record.at then
-      record.notes = nil -- the error is at the value, so the note would repeat it
+      record.notes = nil -- the note would show the same line as the error
     end
     context.diagnostics:add(record)
   end

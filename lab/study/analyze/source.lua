@@ -131,9 +131,11 @@ function Source:find_untrained()
   return (run_files.find(out)[1] or out) .. "/checkpoint.safetensors"
 end
 
--- Returns the element-wise maximum of one example's attention over the heads `first` to `last`, which are counted from
--- 1: the first `rows` queries and `columns` keys, row-major. values: the weights of the example; shape: of the tensor,
--- { examples, heads, queries, keys }.
+-- Returns the element-wise maximum of one example's attention over heads, as a row-major list.
+--   values         the weights of the example
+--   shape          the tensor's shape { examples, heads, queries, keys }
+--   first, last    the heads, counted from 1
+--   rows, columns  the number of queries and of keys in the result, from the first on
 function M.take_maximum(values, shape, first, last, rows, columns)
   local out, queries, keys = {}, shape[3], shape[4]
   for query = 0, rows - 1 do

@@ -236,7 +236,8 @@ local function find_missing_file(cells)
   end)
 end
 
--- Makes the specs of waiting cells whose source runs are done here. Returns nil after a signal, or two results:
+-- Makes the specs of cells that waited for runs of an earlier stage, if these runs are done on this machine. Returns
+-- nil after a signal, or two results:
 --   the study
 --   its cells with a spec, in the form that packing.lua takes
 local function find_cells(options)

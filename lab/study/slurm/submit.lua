@@ -172,7 +172,7 @@ local function make_plan(options, site, cells, max_tasks)
     items = trainers.build_all(options.project, cells, request, "nothing was submitted")
   end
   local plan, lanes = { items = items }
-  if site.gpus > 0 then -- one process trains on the GPU, and its runs step together
+  if site.gpus > 0 then -- one process trains all its runs on the GPU, step by step
     plan.groups, lanes = packing.make_groups(cells, site.replicas), 1
   else
     plan.groups, lanes = packing.choose_groups(cells, site.replicas, site.cpus)

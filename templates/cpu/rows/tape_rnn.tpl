@@ -5,7 +5,7 @@
 static void ${name}_forward(const workspace *w, bool stores, real *states) {
     const parameters *p = w->parameters;
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);
-    const int stored = stores ? sequences : 0; /* rows from the values of one step to those of the next; 0: each step overwrites the values */
+    const int stored = stores ? sequences : 0; /* number of rows by which pointers to values advance after a step; 0: each step overwrites the values */
     const int tape_size = sequences * CELLS * CELL_WIDTH;
     const int jump = ${jump}; /* number of cells that a head jumps: the number of input tokens, modulo CELLS */
     const uint16_t *token = w->block->tokens[0];
