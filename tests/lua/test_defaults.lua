@@ -10,6 +10,7 @@ local lfs = require("lfs")
 local lu = require("luaunit")
 local plan_module = require("plan.plan")
 local sha256 = require("base.sha256")
+local shell = require("base.shell")
 local trainer_defaults = require("render.builds.trainer_defaults")
 
 local function make_plan(sets)
@@ -104,6 +105,20 @@ function TestWrite.test_another_text_is_written_into_the_same_space()
   lu.assertEquals(support.read(to), "\127ELF" .. pad_text(new_defaults) .. "\0\1behind")
   lu.assertEquals(lfs.attributes(to, "permissions"), "rwxr-x--x")
   lu.assertEquals(support.read(from), "\127ELF" .. pad_text(old_defaults) .. "\0\1behind")
+end
+
+-- Trainers of two builds differ if the builds had folders of different names, which debugging information contains.
+function TestWrite.test_another_build_may_replace_the_old_trainer_meanwhile()
+  local from = write_program("replaced/trainer", "partial1" .. pad_text(old_defaults))
+  local capture_all = shell.capture_all
+  shell.capture_all = function(words) -- the trainer is replaced when the copy begins
+    write_program("replaced/trainer", "partial2" .. pad_text(old_defaults))
+    return capture_all(words)
+  end
+  local is_written, message = trainer_defaults.write(from, from .. "2", new_defaults)
+  shell.capture_all = capture_all
+  lu.assertTrue(is_written, message)
+  lu.assertEquals(support.read(from .. "2"), "partial2" .. pad_text(new_defaults))
 end
 
 -- If the text and its whole buffer are not found with certainty, the text is not replaced, and the trainer is compiled

@@ -413,7 +413,7 @@ function M.update_defaults(project, job, dir, linking)
     local is_done, message = trainer_defaults.write(dir .. "/trainer", work.staging .. "/trainer", job.defaults)
     if is_done == false then
       return 4, message .. "\n"
-    elseif is_done then
+    elseif is_done and read_compiled(dir, job, linking) == lines then -- no other build has replaced the trainer
       work.compiled = lines
       return M.finish(work, 0)
     end

@@ -7,6 +7,7 @@
 -- copy is read back.
 
 local defaults = require("plan.deriving.defaults")
+local lfs = require("lfs")
 local shell = require("base.shell")
 local write = require("base.write")
 
@@ -55,15 +56,19 @@ end
 -- space of settings.reserved bytes for defaults, so that a new trainer must be compiled; false and a message after
 -- another failure.
 function M.write(old_path, new_path, settings)
-  local program = write.read(old_path)
-  local first, last = find_text(program or "", settings.reserved)
-  if not first then
+  if lfs.attributes(old_path, "mode") ~= "file" then
     return nil
   end
-  -- cp preserves the permission to execute.
+  -- cp preserves the permission to execute. Only the copy is read, since another build may replace the old trainer.
   local output, code = shell.capture_all({ "cp", "--", old_path, new_path })
   if code ~= 0 then
     return false, output
+  end
+  local program = write.read(new_path) or ""
+  local first, last = find_text(program, settings.reserved)
+  if not first then
+    os.remove(new_path)
+    return nil
   end
   local block = fill_space(settings)
   local is_written, message = overwrite(new_path, first - 1, block)
