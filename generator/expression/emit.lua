@@ -11,7 +11,7 @@
 --                   { q = true, s = true } for query and score
 --   is_scalar       whether there are no vectors, so that a lane is one entry
 --   has_only_lane_level   whether all statements are at the level "lane", since the nest has no further loops
---   is_under_keys   whether the loop over lanes is inside a loop over keys
+--   is_in_key_loop  whether the loop over lanes is inside a loop over keys
 -- Fields of an effect:
 --   kind            the kind of its statement, a name in statements.tpl, such as "assign" or "add"
 --   node            the node whose value the statement uses
@@ -244,7 +244,7 @@ function Emitter:print_line(node, defines, used_characters, min_precedence)
   end
   local text = write()
   local indent = self.environment.has_only_lane_level and 4
-    or INDENT[level] + (self.environment.is_under_keys and RANK[level] > RANK.key and 4 or 0)
+    or INDENT[level] + (self.environment.is_in_key_loop and RANK[level] > RANK.key and 4 or 0)
   local limit = LONGEST_LINE - indent - 4 * #self.open_loops - (used_characters or 0)
   while #text > limit do
     local longest_part, longest_length

@@ -47,7 +47,7 @@ M.MAX_LENGTH = 300000 -- tokens of the longest sequence: three times the longest
 M.MAX_NODES = 4096 -- nodes of a builder that is not trusted; traced.lua checks a lower limit after each operation
 M.MAX_DERIVED_NODES = 16384 -- nodes of a trusted builder: a formula and its gradients
 M.MAX_WRITTEN_SIZE = 16384 -- operations and leaves of a formula's text
-M.EXACT_LIMIT = 2 ^ 23 -- integers below this, and their quotients that are integers, are exact in float32
+M.EXACT_LIMIT = 2 ^ 23 -- float32 is exact for integers below this, and for a quotient of two of them that is an integer
 
 local HUGE = math.huge
 
@@ -240,7 +240,7 @@ function Builder:sum_to_query(term, score)
     return refuse("sum_to_query reads another sum_to_query", "a term without sum_to_query",
       score and has_sum_to_query(score) and "x.score is the result of the earlier scores in the list" or nil)
   elseif term.type == "truth" then
-    return refuse("a sum of truth values", "numbers", "select(truth, 1, 0) counts")
+    return refuse("a sum of truth values", "numbers", "select(truth, 1, 0), to count true values")
   elseif self.context.cross then
     return refuse("sum_to_query is used in cross-attention, whose queries have no key of their own",
       "self-attention, in which the query is one of the keys")
@@ -289,7 +289,7 @@ function Builder:sum(count, body)
   elseif M.needs_pair(term) then
     return self:write_out(count, body)
   elseif term.type == "truth" then
-    return refuse("a sum of truth values", "numbers", "select(truth, 1, 0) counts")
+    return refuse("a sum of truth values", "numbers", "select(truth, 1, 0), to count true values")
   end
   return self:sum_over(index, term)
 end

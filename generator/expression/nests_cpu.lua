@@ -1,7 +1,7 @@
 -- The texts of loop nests of scores on a CPU, where values are vectors whose lanes are neighbouring entries of a table.
 --
 -- A target is a module with the functions below, which nests.lua calls. Arguments: t, a table; build, the context of
--- loop nests (nests.lua); class, the class whose entries the nest visits.
+-- loop nests (nests.lua); class, the class of tables whose entries the nest visits.
 --
 --   make_environment(build, class)   returns the environment for emit.lua
 --   make_filling(build, t, class)    returns the effect that stores an entry of t; nests.lua adds the value
@@ -96,13 +96,13 @@ function M.make_environment(build, class)
   local out, symbols, cross_symbols = leaves.make_environment(build, VARYING[class]), SYMBOLS[class],
     build.cross and CROSS_SYMBOLS[class] or {}
   out.has_only_lane_level = class == "score" or class == "row" or class == "token"
-  out.is_under_keys = class == "pair"
+  out.is_in_key_loop = class == "pair"
   function out.symbol(name)
     return (name == "distance" and build.prefix or "")
       .. assert(cross_symbols[name] or symbols[name] or COMMON_SYMBOLS[name], name)
   end
   function out.integer(name)
-    return INTEGERS[name], 14
+    return INTEGERS[name], 14 -- the precedence of a primary expression
   end
   function out.row_sum(node)
     return node.is_gradient and "group->" .. node.name or ("load(sums + %s)"):format(M.write_sum_index(build, node))

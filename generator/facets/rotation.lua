@@ -120,11 +120,11 @@ function M.plan(encoding, family, context)
 end
 
 function M.describe(family)
-  local rotation, period = family.rotation, family.positions.period
+  local rotation, position_period = family.rotation, family.positions.period
   local heads = rotation.heads and (" of the first %s"):format(wording.count(rotation.heads, "head")) or ""
   return rotation.kind == "rope" and ("queries and keys%s are rotated (base %s%s%s)"):format(heads, rotation.base_text,
     rotation.scaling.description and ", " .. rotation.scaling.description or "",
-    period and (", the position modulo %d"):format(period) or "") or nil
+    position_period and (", the position modulo %d"):format(position_period) or "") or nil
 end
 
 -- The identity leaves the scaling out, so that a model with scaling can read checkpoints of a model without it.

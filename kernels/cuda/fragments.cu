@@ -82,7 +82,7 @@ INLINE void load_groups_of_head(const int groups, const bool rounded, const real
                           a + group * ((width + STEP - 1) / STEP));
 }
 
-/* Sets sum to one number for each row of the lane. */
+/* Begins the sums of each row of the lane with the row's element of `first`. */
 INLINE void begin_with_rows(const int groups, const real first[], real sum[][4]) {
 #pragma unroll
     for (int e = 0; e < 4 * groups; e++) sum[e / 4][e % 4] = first[e / 2];

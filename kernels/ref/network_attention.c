@@ -35,7 +35,7 @@ static int get_distance(const run *r, const tape_entry *entry, int query, int ke
     return distances ? distances[query * count_keys(entry) + key] : key - query;
 }
 
-/* Returns the row of Shaw's table for a pair: the row of the nearest distance from -clip to `farthest`. */
+/* Returns the row of Shaw's table for a pair: the row of its distance, limited to -clip .. farthest. */
 static int choose_table_row(const run *r, const tape_entry *entry, int query, int key) {
     int clip = get_family(r, entry)->clip, farthest = get_family(r, entry)->farthest;
     int distance = get_distance(r, entry, query, key);
@@ -96,6 +96,7 @@ static bool is_on_line(const lh_ref_family *family, const lh_ref_line *line, int
     return (family->from_right ? S - 1 - key : key) == line->number;
 }
 
+/* Whether the head's mask has the corner: the pair of the first query and the last key. */
 static bool has_corner(const lh_ref_family *family, int head) {
     int head_lines = 0;
     for (int e = 0; e < family->line_count; e++) head_lines += family->lines[e].head == head;

@@ -196,11 +196,11 @@ static void check_against_reference(const lh_spec *spec, void (*place)(batch_dat
     double logits[SEQUENCES * MAX_LENGTH * CLASSES];
     make_batch(&data, mode, from_caller, source, target);
     double loss = run_reference(model, &data, place, logits);
-    const int32_t *const sampled[STREAMS] = {NULL},
+    const int32_t *const no_values[STREAMS] = {NULL},
                          *const positions[] = {data.positions[SOURCE], data.positions[TARGET]},
                          *const distances[] = {data.distances[SOURCE], data.distances[TARGET]};
-    lh_trainer t = lh_trainer_open_sampling(spec, model, &data.batch, mode, from_caller ? positions : sampled,
-                                            from_caller ? distances : sampled);
+    lh_trainer t = lh_trainer_open_sampling(spec, model, &data.batch, mode, from_caller ? positions : no_values,
+                                            from_caller ? distances : no_values);
     lh_trainer_check(&t, &data.batch, mask, 2, model, loss, logits, &lh_parity_random_tolerance);
     lh_trainer_close(&t);
     lh_ref_model_free(model);

@@ -21,7 +21,7 @@
 --                    their result is the value that is written into the memory. Fields of a map:
 --     name           the name of its weight
 --     from, to       names of its input and output widths
---     unpadded_count   the number of its outputs without those that only fill vectors; nil if none do
+--     unpadded_count   the number of its outputs without those that only fill vectors; nil: all outputs
 --   buffers(op)      returns the list of the operation's buffers (buffers.lua), without the buffer of the result
 
 local lists = require("base.lists")

@@ -150,9 +150,9 @@ function M.take_maximum(values, shape, first, last, rows, columns)
   return out
 end
 
--- Replaces the source's run by `run`, another run of its group. Returns the trainer's flags for the examples of options
--- = { length, examples, split }. flag: the trainer's flag for the split, --split or --splits; only runs on files of
--- examples get this flag.
+-- Replaces the source's run by `run`, another run of its group. Returns the trainer's flags that choose examples.
+-- options: { length, examples, split }. flag: the trainer's flag for the split, --split or --splits; only runs on files
+-- of examples get this flag.
 function Source:choose_run(run, options, flag)
   self.run = M.open_run(run.dir)
   return lists.append({ "--lengths", options.length, "--examples", options.examples },

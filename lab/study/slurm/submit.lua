@@ -127,7 +127,7 @@ end
 local function describe_time(plan, site)
   local task_time = plan.max_seconds
     and (", up to %s each, as measured here"):format(wording.format_duration(plan.max_seconds))
-    or ", spread evenly, since nothing could be measured here"
+    or ", with the runs spread evenly, since no time could be measured here"
   if not site.time then
     return ("%s; requested time %s: %d times the estimate, plus %s"):format(task_time, plan.time, SAFETY_FACTOR,
       wording.format_duration(START_SECONDS))
@@ -236,11 +236,11 @@ local function submit_next(options, study, site, plan, array_job)
     number, message = queue.submit(path, array_job)
   end
   if number then
-    io.stdout:write(("job %s: submits the waiting runs of later stages, once job %s is done; %s/next.sh\n"):format(
-      number, array_job, plan.folder))
+    io.stdout:write(("job %s: submits the waiting runs of later stages, once job %s is done (script: %s)\n"):format(
+      number, array_job, path))
   else
-    say("warning: no job submits later stages; once the runs of earlier stages are done, call the same command again: ",
-      (message:gsub("\n$", "")))
+    say("warning: no job submits later stages: ", (message:gsub("\n$", "")))
+    say("  hint: call the same command again, once the runs of earlier stages are done")
   end
 end
 
