@@ -31,6 +31,13 @@ function TestStudent.test_tails_of_students_distribution()
   end
 end
 
+-- power.lua computes with up to 100,000 seeds in each of two groups. Expected values: regularised incomplete beta
+-- functions with 30 digits, by mpmath 1.3.
+function TestStudent.test_tails_with_very_many_degrees_of_freedom()
+  assert_close(student.compute_two_sided(1.96, 199998), 0.049997176756577148, "t 1.96")
+  assert_close(student.compute_two_sided(5, 199998), 5.7378649651359648e-7, "t 5")
+end
+
 function TestStudent.test_critical_values()
   for _, case in ipairs(stored.critical) do
     assert_close(student.find_critical(case.share, case.df), case.t, ("%g of %g"):format(case.share, case.df))

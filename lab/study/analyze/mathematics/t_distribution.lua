@@ -1,6 +1,6 @@
 -- Student's t distribution, for positive degrees of freedom, integers or not.
 --
--- For up to some thousand degrees of freedom, relative errors are below 1e-10 (tests/lua/test_inference.lua).
+-- For up to 200,000 degrees of freedom, relative errors are below 1e-10 (tests/lua/test_inference.lua).
 -- A tail is a quotient of two integrals of the density, so the density's constant factor cancels. The exp-sinh rule
 -- computes both integrals: Takahasi and Mori, Publ. RIMS 9 (1974) 721.
 
