@@ -19,10 +19,11 @@ local SPEC = [[return { task = { kind = "bucket_sort" }, encoding = %s,
   model = { kind = "encoder_decoder", encoder_layers = %d, decoder_layers = 1, heads = 2, width = 16,
     feedforward = 32 }, train = { use = "quick" } }]]
 
+-- Returns the plan, and the warnings about the spec as one text.
 local function make_plan(encoding, encoder_layers)
   local spec, message = project:plan(support.write("inherit.lua", SPEC:format(encoding, encoder_layers or 1)))
   lu.assertTrue(spec ~= nil, message)
-  return spec.plan
+  return spec.plan, table.concat(spec.warnings, "\n")
 end
 
 -- Returns a table: by name of a family, its kinds of mask, relative vectors, rotation and score as one text.
@@ -248,3 +249,16 @@ function TestInherit.test_plan_has_a_line_for_each_family()
 end
 
 support.run()
+
+-- Each family has facets of its own, so none uses the shared facets as a whole.
+function TestInherit.test_warnings_about_inherited_positions_are_reported_once()
+  local encoding = "{ positions = { kind = 'randomized', max_position = 100000, sides = 'independent' }, "
+    .. "additive = { kind = 'none' }, encoder = { rotation = { kind = 'rope' } }, "
+    .. "decoder = { rotation = { kind = 'rope' } }, cross = { projections = { bias = false }%s } }"
+  local _, warnings = make_plan(encoding:format(""))
+  lu.assertEquals(select(2, warnings:gsub("encoding%.positions%.max_position: 100000 is more than", "")), 1)
+  lu.assertEquals(select(2, warnings:gsub("encoding%.positions%.sides: \"independent\" has no effect", "")), 1)
+  _, warnings = make_plan(encoding:format(", relative = { kind = 'shaw' }"))
+  lu.assertNotStrContains(warnings, "has no effect")
+end
+

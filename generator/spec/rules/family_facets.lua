@@ -2,8 +2,8 @@
 -- encoding.additive (vectors added to tokens) and to every family without facets of its own.
 --
 -- Input: the context of validate.lua. Output: paths and origins of fields in the spec. M.check_each calls a check once
--- for the shared facets and once for each family with facets of its own. The check receives a copy of the context with
--- these fields:
+-- for the shared facets, if anything uses them all, and once for each family with facets of its own. It returns whether
+-- the check was called for the shared facets. The check receives a copy of the context with these fields:
 --   family         the name of the family; nil: shared facets
 --   family_names   the names of the families that use these facets, in order
 --   resolved       the resolved spec with these facets
@@ -57,13 +57,15 @@ function M.check_each(context, check)
     table.insert(M.has_own(context, name) and names_with_own or names_with_shared, name)
   end
   local additive = resolved.encoding.additive
-  if names_with_shared[1] or additive and additive.kind ~= "none" then
+  local are_shared_used = names_with_shared[1] ~= nil or additive and additive.kind ~= "none" or false
+  if are_shared_used then
     check(setmetatable({ family_names = names_with_shared }, { __index = context }))
   end
   for _, name in ipairs(names_with_own) do
     check(setmetatable({ resolved = M.make_view(resolved, name), family = name, family_names = { name } },
       { __index = context }))
   end
+  return are_shared_used
 end
 
 return M

@@ -10,6 +10,7 @@ local family_facets = require("spec.rules.family_facets")
 local formulas = require("spec.task.formulas")
 local lists = require("base.lists")
 local facets = require("facets.modules")
+local position_facet = require("facets.positions")
 local reports = require("spec.rules.reports")
 
 local M = {}
@@ -149,12 +150,15 @@ end
 
 function M.list(context)
   local resolved, list = context.resolved, {}
-  family_facets.check_each(context, function(view)
+  local are_shared_warned = family_facets.check_each(context, function(view)
     local report = reports.make(view, list)
     facets.call(facets, "warn", view, report)
     decoding.warn(view, report)
     warn_unreached(view, report, list)
   end)
+  if not are_shared_warned then -- families leave warnings about inherited positions to the shared facets
+    position_facet.warn(context, reports.make(context, list))
+  end
   local warn = reports.make(context, list).warn
   warn_made_for(context, warn)
   if resolved.model.spare_token == false and resolved.task.computation then
