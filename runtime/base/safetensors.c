@@ -78,31 +78,28 @@ static json_t *describe_tensor(const lh_st_tensor *tensor, size_t begin) {
                      (json_int_t)(begin + tensor->bytes));
 }
 
-/* Makes the JSON header of a file; NULL: a name or a key is given twice, or a text is not UTF-8. */
-static json_t *make_header(const char *path, const lh_st_tensor *const *sorted, int count, const lh_st_meta *meta,
-                           int meta_count, lh_error *error) {
-    json_t *header = json_object(), *pairs = json_object();
-    for (int i = 0; i < meta_count; i++) {
-        if (!json_object_get(pairs, meta[i].key) &&
-            json_object_set_new(pairs, meta[i].key, json_string(meta[i].value)) == 0)
-            continue;
-        lh_fail(error, LH_ERR_INPUT, "%s: metadata %s: given twice, or not text in UTF-8", path, meta[i].key);
-        json_decref(pairs);
-        json_decref(header);
-        return NULL;
+/* Adds a key and its value, which this function consumes. kind: "tensor" or "metadata", for messages. */
+static lh_status add_entry(json_t *object, const char *path, const char *kind, const char *key, json_t *value,
+                           lh_error *error) {
+    bool is_repeated = json_object_get(object, key) != NULL;
+    if (json_object_set_new(object, key, value) == 0 && !is_repeated) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT, "%s: %s %s: %s", path, kind, key,
+                   is_repeated ? "given twice" : "not text in UTF-8, or too little memory");
+}
+
+static lh_status fill_header(json_t *header, const char *path, const lh_st_tensor *const *sorted, int count,
+                             const lh_st_meta *meta, int meta_count, lh_error *error) {
+    lh_status status = LH_OK;
+    if (meta_count > 0) {
+        json_t *pairs = json_object();
+        for (int i = 0; status == LH_OK && i < meta_count; i++)
+            status = add_entry(pairs, path, "metadata", meta[i].key, json_string(meta[i].value), error);
+        json_object_set_new(header, METADATA, pairs);
     }
-    if (meta_count > 0) json_object_set(header, METADATA, pairs);
-    json_decref(pairs);
     size_t begin = 0;
-    for (int i = 0; i < count; begin += sorted[i++]->bytes) {
-        if (!json_object_get(header, sorted[i]->name) &&
-            json_object_set_new(header, sorted[i]->name, describe_tensor(sorted[i], begin)) == 0)
-            continue;
-        lh_fail(error, LH_ERR_INPUT, "%s: tensor %s: given twice, or not a name in UTF-8", path, sorted[i]->name);
-        json_decref(header);
-        return NULL;
-    }
-    return header;
+    for (int i = 0; status == LH_OK && i < count; begin += sorted[i++]->bytes)
+        status = add_entry(header, path, "tensor", sorted[i]->name, describe_tensor(sorted[i], begin), error);
+    return status;
 }
 
 /* Writes an unsigned integer of 8 bytes, lowest byte first. */
@@ -157,10 +154,10 @@ static lh_status write_pieces(const char *path, const char *header, const lh_st_
 
 static lh_status write_sorted(const char *path, const lh_st_tensor *const *sorted, int count, const lh_st_meta *meta,
                               int meta_count, lh_error *error) {
-    json_t *header = make_header(path, sorted, count, meta, meta_count, error);
-    if (!header) return LH_ERR_INPUT;
-    char *printed = json_dumps(header, JSON_COMPACT | JSON_PRESERVE_ORDER);
-    lh_status status = write_pieces(path, printed, sorted, count, error);
+    json_t *header = json_object();
+    lh_status status = fill_header(header, path, sorted, count, meta, meta_count, error);
+    char *printed = status == LH_OK ? json_dumps(header, JSON_COMPACT | JSON_PRESERVE_ORDER) : NULL;
+    if (status == LH_OK) status = write_pieces(path, printed, sorted, count, error);
     free(printed);
     json_decref(header);
     return status;
