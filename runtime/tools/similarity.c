@@ -71,7 +71,9 @@ static int read_model(maps *m, FILE *list, int model) {
     if (file == NULL) return print_problem(INPUT, "cannot be opened", path);
     for (int layer = 0; code == DONE && layer < m->layers; layer++) {
         int64_t offset;
-        if (fscanf(list, "%" SCNd64, &offset) != 1 || fseeko(file, (off_t)offset, SEEK_SET) != 0)
+        if (fscanf(list, "%" SCNd64, &offset) != 1)
+            code = print_problem(INPUT, "LIST has too few offsets, or one that is not an integer, for this file", path);
+        else if (fseeko(file, (off_t)offset, SEEK_SET) != 0)
             code = print_problem(INPUT, "LIST has an offset that is outside of this file", path);
         else code = read_layer(m, file, model, layer, path);
     }
