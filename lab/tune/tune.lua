@@ -186,13 +186,19 @@ local function adapt_values(work, values, level)
   return adapted_values
 end
 
+-- Opens the record of built variants of a spec (measure.open). number: of the plan, in the folder's name.
+local function open_work(job, spec, number)
+  local work, message = measure.open(job.project, spec, job.level.name, ("%s/plan%d"):format(job.dir, number))
+  return must(ENVIRONMENT, work, "longhand tune: " .. (message or ""))
+end
+
 -- Measures settings that can change bits, each value in a plan of its own, and reports the gains; stores nothing.
 local function propose(job, best)
   local list, say = list_proposals(job.spec.plan), job.say
   for i, set in ipairs(list) do
     local spec = os.time() < job.end_time and job.find_variant({ set })
-    local variant_work = spec and measure.open(job.project, spec, job.level.name, ("%s/plan%d"):format(job.dir, i))
-    if variant_work then
+    if spec then
+      local variant_work = open_work(job, spec, i)
       local from = measure.build(job.work, best)
       local to = measure.build(variant_work, adapt_values(variant_work, best, job.level))
       local now = os.time()
@@ -206,7 +212,7 @@ end
 
 -- Measures the noise, searches, confirms the result, and proposes settings of the spec.
 local function run_search(job)
-  job.work = measure.open(job.project, job.spec, job.level.name, job.dir .. "/plan0")
+  job.work = open_work(job, job.spec, 0)
   job.model = tuning.choose_defaults(job.spec.plan, job.level, tuned.read_machine())
   measure_floor(job)
   local best = search_choices(job)
