@@ -80,7 +80,7 @@ is_written_without_gnuplot() {
 # Puts a gnuplot without Cairo into that PATH, which prints its terminals: a report asks for nothing else.
 is_written_without_cairo() {
     printf '#!/bin/sh\necho "svg png" >&2\n' >"$work/bin/gnuplot" && chmod +x "$work/bin/gnuplot" &&
-        ends_with 4 "this gnuplot has no terminal pdfcairo; all files except pictures are written" \
+        ends_with 4 "the first gnuplot in PATH has no terminal pdfcairo; all files except pictures are written" \
             env PATH="$work/bin" "$(command -v "$LUA")" generator/main.lua report "$work/runs" --out "$work/no_cairo" &&
         [ -s "$work/no_cairo/report.csv" ] && [ ! -e "$work/no_cairo/curves-encoding-task.svg" ]
 }

@@ -14,7 +14,7 @@ local write = require("base.write")
 
 local M = {}
 
-local REMEDY = "; all files except pictures are written; for pictures: apt-get install gnuplot-nox"
+local REMEDY = "; all files except pictures are written; for pictures: "
 
 -- Returns a message if this machine cannot draw, else nil. With -d gnuplot ignores the user's settings.
 local function find_missing()
@@ -22,8 +22,12 @@ local function find_missing()
   local missing_terminal = lists.find({ "svg", "pdfcairo", "pngcairo" }, function(name)
     return not (" " .. text .. " "):find((" %s "):format(name), 1, true)
   end)
-  return code ~= 0 and "gnuplot is not installed" .. REMEDY
-    or missing_terminal and ("this gnuplot has no terminal %s"):format(missing_terminal) .. REMEDY or nil
+  if code ~= 0 then
+    return "gnuplot is not installed" .. REMEDY .. "apt-get install gnuplot-nox"
+  elseif missing_terminal then
+    return ("the first gnuplot in PATH has no terminal %s"):format(missing_terminal) .. REMEDY
+      .. "put one with Cairo first, such as that of gnuplot-nox"
+  end
 end
 
 local function draw(folder, files, names, pages)
