@@ -1083,7 +1083,7 @@ typedef struct adam {
 } adam;
 
 /* A block clips the gradient of a piece of PIECE elements and updates the parameters of the piece. Arrays are
- * [PIECE] in global memory; all but the gradient are written. Only the first thread gets `squares`: the sum of the
+ * [PIECE] in global memory; all but the gradient are written. The first thread gets `squares`: the sum of the
  * squares of the new parameters, and the sum of the squares of their changes. REST1 and REST2 are 1 - b1 and 1 - b2,
  * computed in double and then rounded. */
 INLINE void adam_piece(const adam a, const real *gradient, real *moment1, real *moment2, real *parameter,

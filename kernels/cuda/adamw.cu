@@ -10,7 +10,7 @@ INLINE double integer_power(double base, unsigned int n) {
 }
 
 /* A block updates a piece. shares: for each of the thread's elements, the share by which the element decays, which is
- * learning rate * decay. Only the first thread gets `squares`: the sum of the squares of the new parameters, and the
+ * learning rate * decay. The first thread gets `squares`: the sum of the squares of the new parameters, and the
  * sum of the squares of their changes. REST1 and REST2 are 1 - b1 and 1 - b2, computed in double and then rounded. */
 INLINE void adamw_piece(const adam a, const real shares[PIECE_PART], const real *gradient, real *moment1, real *moment2,
                         real *parameter, double squares[2]) {

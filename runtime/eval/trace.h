@@ -21,7 +21,7 @@
  * targets are never averaged.
  *
  * With a dataset, n in a name is the input length. If the traced examples of one input length have different output
- * lengths, the name begins with n<n>o<outputs>.
+ * lengths, the name begins with n<n>o<outputs>. If an axis sets the number of passes, p<passes> follows.
  *
  * A model with several streams has tokens n<n>.tokens.<stream>. T is then the length of the layer's stream. Scores
  * and attention are then [queries][keys]. For a user's own input, the stream of the target holds the model's
