@@ -24,11 +24,11 @@ local COMPILER_WORDS = lists.split_set([[alignas alignof alloca and and_eq asm a
   typedef typeid typename typeof typeof_unqual union unix unsigned using virtual void volatile wchar_t while xor
   xor_eq]])
 
--- A description of free names (M.is_free), for messages.
-M.FREE_TEXT = M.TEXT .. "; not a word of C, C++ or CUDA"
+-- A description of identifiers (M.is_identifier), for messages.
+M.IDENTIFIER_TEXT = M.TEXT .. "; not a word of C, C++ or CUDA"
 
--- Whether a name is valid and free for use in generated code.
-function M.is_free(name)
+-- Whether a name is valid and can be an identifier in generated code.
+function M.is_identifier(name)
   return M.is_valid(name) and not COMPILER_WORDS[name]
 end
 

@@ -29,7 +29,7 @@
 --   farthest     C text of the farthest distance to the right that has a vector: "0", or "CLIP" with a prefix
 --   init_sigma   the standard deviation of the table's initial values
 -- For cope:
---   counts       true: queries count keys
+--   counts_keys  true: a query counts keys
 --   rows, padded_elements   numbers of rows and elements of the table, as for shaw
 --   factor       a number that multiplies products of queries and the table, or false
 -- Further fields are parts of comments in generated code.
@@ -129,8 +129,8 @@ end
 
 -- The plan of cope, whose queries count keys.
 local function plan_counts(relative, family)
-  return { kind = "cope", counts = true, toeplitz = false, rotated = false, biases = false, has_step_tables = false,
-    vectors_per_query = 2, rows = relative.rows, width = family.head_width,
+  return { kind = "cope", counts_keys = true, toeplitz = false, rotated = false, biases = false,
+    has_step_tables = false, vectors_per_query = 2, rows = relative.rows, width = family.head_width,
     padded_elements = vector_width.round_up(relative.rows * family.head_width),
     factor = not relative.divided and math.sqrt(family.head_width) or false }
 end
@@ -195,7 +195,7 @@ end
 function M.add_choices(plan, families, add)
   for _, family in ipairs(families) do
     local relative = family.relative
-    if relative.counts then
+    if relative.counts_keys then
       add("vectors of counts", "by row", "every query counts its keys in a pass over its logits, then adds "
         .. "products with the table to the logits")
     elseif relative.kind ~= "none" then
@@ -245,7 +245,7 @@ function M.export(family, context)
   local relative = family.relative
   local kind = relative.kind ~= "none" and relative.kind
   local input_name = context.memory .. "distance"
-  context.extra_inputs[input_name] = kind and not relative.counts and true or context.extra_inputs[input_name]
+  context.extra_inputs[input_name] = kind and not relative.counts_keys and true or context.extra_inputs[input_name]
   context.part_texts.relative = PYTHON_TEMPLATES[kind]
   context.calls.sinusoid = kind == "transformer_xl" or nil
   return { relative = kind, clip = relative.clip or false, farthest = relative.left and 0 or relative.clip or false,
@@ -260,7 +260,7 @@ function M.make_terms(family)
   local relative = family.relative
   if relative.kind == "none" then
     return nil
-  elseif relative.counts then
+  elseif relative.counts_keys then
     return { { kind = "pair_vector", template = "rows_by_count", vectors_per_query = relative.vectors_per_query,
       rows = relative, properties = { pair_vectors = true, scans_logits = true, maps_logits = true,
         changes_gradient = true, has_sums = true, needs_first_query = true } } }
@@ -298,7 +298,7 @@ function M.count_bytes(family, sizes, T, S)
   local relative, round_up, step_tables = family.relative, sizes.round_up, 0
   if relative.kind == "none" then
     return nil
-  elseif relative.counts then
+  elseif relative.counts_keys then
     return { scratch = count_scratch(family, sizes, T),
       sums = family.layers * sizes.reals(sizes.round_up(relative.rows + 1, sizes.key_unit(family)) * relative.width) }
   end

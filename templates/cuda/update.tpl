@@ -156,7 +156,7 @@ INLINE void fold_gradients(real factor) {
 % if cuda.has_table_sums then
     /* Clears gradients to which end_tables adds, or of which end_tables writes only some rows. */
 % for _, struct in ipairs(structs) do
-% for _, m in ipairs(struct.from_tables) do
+% for _, m in ipairs(struct.table_members) do
 % if struct.block then
     for (int l = 0; l < ${struct.count}; l++) clear_by_team(${m.size}, to->${struct.block}[l].${m.name});
 % else

@@ -77,7 +77,7 @@ function Writer:replace(word)
   local replacement = self.words[word]
   while not replacement do
     replacement = self.word_random:is_one_in(2) and self.word_random:pick(WORDS) or self:spell()
-    replacement = not self.taken_words[replacement] and base_names.is_free(replacement) and replacement
+    replacement = not self.taken_words[replacement] and base_names.is_identifier(replacement) and replacement
   end
   self.words[word], self.taken_words[replacement] = replacement, true
   return replacement

@@ -11,7 +11,7 @@
 -- Values, tensors, families and blocks are represented by their indices, from 0; the index of a block is that of its
 -- scope. -1 is none.
 
-local builder = require("network.graph.builder")
+local dropouts = require("network.graph.dropouts")
 local lists = require("base.lists")
 local parameters = require("network.graph.parameters")
 
@@ -260,7 +260,7 @@ function M.derive(net)
   for i, family in ipairs(state.families) do
     families[i] = describe_family(family)
   end
-  return { classes = net.classes.count, dropout_sites = builder.find_max_dropouts(net), tensors = state.tensors,
+  return { classes = net.classes.count, dropout_sites = dropouts.find_max(net), tensors = state.tensors,
     families = families, scopes = scopes }
 end
 

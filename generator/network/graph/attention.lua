@@ -1,7 +1,6 @@
 -- Appends an attention to a network: its products, the operation itself, and the parameters that its facets learn.
+-- Arguments and result: see M.attend.
 --
--- Input of M.attend: a block; the name of a family; the value from which queries are computed; and the value from which
--- keys and values are computed. Output: the value that attention adds to the residual stream.
 -- A family is one kind of attention of a model: "self", "encoder", "decoder" or "cross". A family has heads and facets:
 -- positions, rotation, relative, score, mask, lines, normaliser, projections. A second attention with the same facets
 -- needs its own name, options.name.
@@ -15,39 +14,49 @@ local lists = require("base.lists")
 
 local M = {}
 
--- Appends the parameters of relative positions to a list. parameters.lua explains the fields of parameters. path: the
--- prefix of tensors' names in files; C: the model's width. Parameters, by kind of relative positions:
---   transformer_xl   a linear map from the sinusoid of a distance, and two biases for each head: Dai et al. 2019,
---                    "Transformer-XL". Initial values: Ruoss et al. 2023
---   shaw             one table for all heads, for keys only: Shaw et al. 2018, "Self-Attention with Relative Position
---                    Representations". Initial values are normal with variance 2 / (rows + columns): Glorot and Bengio
---                    2010, equation 12. The paper by Shaw et al. states none
---   cope             one table for all heads: Golovneva et al. 2024, "Contextual Position Encoding". Initial values are
---                    0, as in the code of Golovneva et al.
-local function add_relative(list, family, path, C)
-  local relative, prefix, bias_init = family.relative, family.prefix, { kind = "normal", value = 0.02 }
-  local heads = { family.heads, family.head_width }
-  if relative.kind == "transformer_xl" then
-    list[#list + 1] = { kind = "map", name = prefix .. "relative", size = "WIDTH * WIDTH", rows = C, columns = C,
-      tensors = { { path .. "relative.weight", { C.count, C.count },
-        { kind = "truncated_normal", value = 1 / math.sqrt(C.count) } } } }
-    list[#list + 1] = { kind = "facet", name = prefix .. "content_bias", size = "WIDTH", shares_line = true,
-      tensors = { { path .. "relative.content_bias", heads, bias_init } } }
-    list[#list + 1] = { kind = "facet", name = prefix .. "position_bias", size = "WIDTH", shares_line = true,
-      from_tables = true, tensors = { { path .. "relative.position_bias", heads, bias_init } } }
-  elseif relative.kind == "shaw" then
-    list[#list + 1] = { kind = "facet", name = prefix .. "relative_table", size = relative.padded_elements,
-      elements = relative.padded_elements,
-      from_tables = true,
-      comment = (relative.left and "[CLIP + 1]" or "[2 CLIP + 1]") .. "[HEAD_WIDTH], padded to whole vectors",
-      tensors = { { path .. "relative.table", { relative.rows, relative.width },
-        { kind = "normal", value = relative.init_sigma } } } }
-  elseif relative.counts then
-    list[#list + 1] = { kind = "facet", name = prefix .. "count_table", size = relative.padded_elements,
-      elements = relative.padded_elements,
-      comment = "[COUNT_ROWS][HEAD_WIDTH], padded to whole vectors",
-      tensors = { { path .. "relative.table", { relative.rows, relative.width }, initial.ALL_ZERO } } }
-  end
+-- Functions that return the parameters of relative positions, by their kind. parameters.lua explains the fields of
+-- parameters. path: the prefix of tensors' names in files; C: the model's width.
+local list_relative_parameters = {}
+
+-- A linear map from the sinusoid of a distance, and two biases for each head: Dai et al. 2019, "Transformer-XL".
+-- Initial values: Ruoss et al. 2023.
+function list_relative_parameters.transformer_xl(family, path, C)
+  local prefix, shape = family.prefix, { family.heads, family.head_width }
+  local map_init = { kind = "truncated_normal", value = 1 / math.sqrt(C.count) }
+  local bias_init = { kind = "normal", value = 0.02 }
+  return {
+    { kind = "map", name = prefix .. "relative", size = "WIDTH * WIDTH", rows = C, columns = C,
+      tensors = { { path .. "relative.weight", { C.count, C.count }, map_init } } },
+    { kind = "facet", name = prefix .. "content_bias", size = "WIDTH", shares_line = true,
+      tensors = { { path .. "relative.content_bias", shape, bias_init } } },
+    { kind = "facet", name = prefix .. "position_bias", size = "WIDTH", shares_line = true, is_read_from_tables = true,
+      tensors = { { path .. "relative.position_bias", shape, bias_init } } },
+  }
+end
+
+-- One table for all heads, for keys only: Shaw et al. 2018, "Self-Attention with Relative Position Representations".
+-- Initial values are normal with variance 2 / (rows + columns): Glorot and Bengio 2010, equation 12. The paper by Shaw
+-- et al. states none.
+function list_relative_parameters.shaw(family, path)
+  local relative = family.relative
+  return { { kind = "facet", name = family.prefix .. "relative_table", size = relative.padded_elements,
+    elements = relative.padded_elements, is_read_from_tables = true,
+    comment = (relative.left and "[CLIP + 1]" or "[2 CLIP + 1]") .. "[HEAD_WIDTH], padded to whole vectors",
+    tensors = { { path .. "relative.table", { relative.rows, relative.width },
+      { kind = "normal", value = relative.init_sigma } } } } }
+end
+
+-- One table for all heads: Golovneva et al. 2024, "Contextual Position Encoding". Initial values are 0, as in the code
+-- of Golovneva et al.
+function list_relative_parameters.cope(family, path)
+  local relative = family.relative
+  return { { kind = "facet", name = family.prefix .. "count_table", size = relative.padded_elements,
+    elements = relative.padded_elements, comment = "[COUNT_ROWS][HEAD_WIDTH], padded to whole vectors",
+    tensors = { { path .. "relative.table", { relative.rows, relative.width }, initial.ALL_ZERO } } } }
+end
+
+function list_relative_parameters.none()
+  return {}
 end
 
 -- The content bias of geometric attention, for each head (Csordas et al. 2022, "The Neural Data Router").
@@ -72,27 +81,34 @@ end
 -- Lists learned parameters of a family's score. per_layer: true for the parameters that each layer has separately;
 -- false for the parameters that all layers share.
 local function list_score_parameters(family, path, per_layer)
+  local function choose_init(learned)
+    if type(learned.init) == "table" then
+      return { kind = learned.init.kind, value = learned.init.sigma }
+    elseif learned.values then
+      return { kind = "values", parameter = learned }
+    end
+    return { kind = "constant", value = learned.init }
+  end
   local declarations = {}
   for _, learned in ipairs(family.score.learned or {}) do
     if learned.per_layer == per_layer then
-      local init = type(learned.init) == "table" and { kind = learned.init.kind, value = learned.init.sigma }
-        or learned.values and { kind = "values", parameter = learned } or { kind = "constant", value = learned.init }
       declarations[#declarations + 1] = { kind = "facet", name = learned.member, size = learned.padded_count,
-        elements = learned.padded_count,
-        from_tables = not learned.by_token, comment = ("[%s], padded to whole vectors"):format(learned.shape_text),
-        tensors = { { path .. "score." .. learned.name, learned.shape, init } } }
+        elements = learned.padded_count, is_read_from_tables = not learned.by_token,
+        comment = ("[%s], padded to whole vectors"):format(learned.shape_text),
+        tensors = { { path .. "score." .. learned.name, learned.shape, choose_init(learned) } } }
     end
   end
   return declarations
 end
 
--- Finds the family called `name`. With options.name, returns a copy of this family, called options.name. The first run
--- of a description makes the copies; later runs find the copies in net.families (model_network.lua).
+-- Finds the family called `name`. With options.name, returns a copy of this family, called options.name.
+-- A description runs several times (model_network.lua). In the first run, net.families has every family of the model,
+-- and this function makes the copies. In later runs, net.families has the families and copies that the first run used.
 local function find_family(scope, name, options)
   local net = scope.net
-  local family = net.families[name]
-  if not family and options.name and net.families[options.name] then
-    -- In later runs, net.families has only the families of the first run's attentions.
+  local own_name = options.name or name
+  local family, copy = net.families[name], net.families[own_name]
+  if not family and copy then -- the first run made this copy, but used no attention with the family's own name
     checks.fail(net, ("attention %s has the option { name = ... }, but no attention before it is named %q"):format(
       options.name, name), "block:attention(%q, queries, keys) for the first attention; only further attentions have "
         .. "{ name = ... }", name)
@@ -100,15 +116,10 @@ local function find_family(scope, name, options)
     checks.fail(net, ("no attention is named %q"):format(name), "one of %s",
       table.concat(canonical.sort_keys(net.families), ", "))
   end
-  local own_name = options.name or name
   if net.used_families[own_name] then
     checks.fail(net, ("two attentions are named %s"):format(own_name), "another name: { name = ... }")
   end
-  if net.families[own_name] then
-    family = net.families[own_name]
-  elseif own_name ~= name then
-    family = setmetatable({ name = own_name, prefix = own_name .. "_" }, { __index = family })
-  end
+  family = copy or setmetatable({ name = own_name, prefix = own_name .. "_" }, { __index = family })
   net.used_families[own_name] = family
   net.used_families[#net.used_families + 1] = family
   return family
@@ -142,8 +153,27 @@ local function choose_rate(scope, family, options)
   return rate
 end
 
--- Appends an attention of the family `name` and returns its result. queries: the value from which queries are computed;
--- keys: the value from which keys and values are computed. Options:
+-- Checks that queries and keys fit an attention of this family.
+local function check_operands(net, name, family, queries, keys)
+  local width = net.widths.WIDTH.count
+  if queries.stream ~= keys.stream and not family.cross then
+    checks.fail(net, ("attention %s has queries of stream %s and keys of stream %s"):format(name,
+      queries.stream.name, keys.stream.name), "the attention \"cross\" for queries and keys of different streams")
+  end
+  if family.heads * family.head_width ~= width then
+    checks.fail(net, ("attention %s has %d heads, which do not divide the width %d"):format(name, family.heads, width),
+      "a number of heads that divides the width")
+  elseif queries.width.count ~= width or keys.width.count ~= width then
+    checks.fail(net, ("attention %s has queries of %d channels (%s) and keys of %d channels (%s)"):format(name,
+      queries.width.count, queries.name, keys.width.count, keys.name), "values of the model's width, %d", width)
+  end
+end
+
+-- Appends an attention to the block `scope` and returns its result, which is added to the residual stream.
+--   name      the name of the family
+--   queries   the value from which queries are computed
+--   keys      the value from which keys and values are computed
+-- Options:
 --   name      the name of a second attention with the same facets
 --   bias      whether products have biases; only used if the encoding does not state it
 --   dropout   the dropout rate of attention weights, by default the family's rate
@@ -153,17 +183,7 @@ function M.attend(scope, name, queries, keys, options)
   checks.read(scope, keys, "the keys of attention")
   local family, names = find_family(scope, name, options), choose_names(name, options)
   local C, path = scope.net.widths.WIDTH, names.path
-  if queries.stream ~= keys.stream and not family.cross then
-    checks.fail(scope.net, ("attention %s has queries of stream %s and keys of stream %s"):format(name,
-      queries.stream.name, keys.stream.name), "the attention \"cross\" for queries and keys of different streams")
-  end
-  if family.heads * family.head_width ~= C.count then
-    checks.fail(scope.net, ("attention %s has %d heads, which do not divide the width %d"):format(name, family.heads,
-      C.count), "a number of heads that divides the width")
-  elseif queries.width.count ~= C.count or keys.width.count ~= C.count then
-    checks.fail(scope.net, ("attention %s has queries of %d channels (%s) and keys of %d channels (%s)"):format(name,
-      queries.width.count, queries.name, keys.width.count, keys.name), "values of the model's width, %d", C.count)
-  end
+  check_operands(scope.net, name, family, queries, keys)
   local projections = family.projections or {}
   local bias = projections.bias
   if bias == nil then
@@ -171,7 +191,7 @@ function M.attend(scope, name, queries, keys, options)
   end
   local parameters = {} -- in the order of declaration
   local joint_columns = 3 * C.count -- columns of queries, keys and values together
-  local has_linear_init = projections.init == "linear" -- initial values as for weights outside attention
+  local has_linear_init = projections.init == "linear" -- the same initial values as weights outside attention
   local function add_product(value_name, input, width, product_options)
     product_options.declared = true
     if product_options.bias == nil then
@@ -180,21 +200,21 @@ function M.attend(scope, name, queries, keys, options)
     local out = scope:product(value_name, input, width, product_options)
     return out, out.op.p
   end
-  -- The contribution is a further input of attention, which a product computes from `keys`.
-  local requested = family.requested_value -- the contribution's description (facets/modules.lua), or false
+  -- A facet may request one more operand of attention, the contribution: a product of `keys` with a weight.
+  local request = family.requested_value -- false without a request; its fields: facets/modules.lua
   local contribution, contribution_weight, q, kv
-  if requested then
-    local width = scope:width((family.PREFIX or "") .. requested.constant, requested.width)
+  if request then
+    local width = scope:width((family.PREFIX or "") .. request.constant, request.width)
     width.is_requested = true
-    contribution, contribution_weight = add_product(names.prefix .. requested.name, keys, width, {
-      tensors = { path .. requested.name }, bias = requested.bias or false, unpadded_count = requested.columns,
-      comment = requested.comment, init = requested.init and initial.make_scheme(requested.init) })
+    contribution, contribution_weight = add_product(names.prefix .. request.name, keys, width, {
+      tensors = { path .. request.name }, bias = request.bias or false, unpadded_count = request.columns,
+      comment = request.comment, init = request.init and initial.make_scheme(request.init) })
   end
   local function project(value, ...)
     local tensors = lists.map({ ... }, function(tensor) return path .. tensor end)
     local out
     out, parameters[#parameters + 1] = add_product(names.prefix .. table.concat({ ... }, "_"), value, C,
-      { use = not has_linear_init and "queries" or nil, fan_out = joint_columns, tensors = tensors })
+      { attention_part = not has_linear_init and "queries" or nil, fan_out = joint_columns, tensors = tensors })
     return out
   end
   if queries == keys then
@@ -209,16 +229,17 @@ function M.attend(scope, name, queries, keys, options)
     other_parameters = {}, is_named = options.name ~= nil }
   scope:drop_weights(op, family.name, choose_rate(scope, family, options))
   if contribution then
-    checks.read(scope, contribution, requested.name)
+    checks.read(scope, contribution, request.name)
   end
   local attended = scope:push(op, names.prefix .. "attended", C)
   attended.comment = "heads side by side"
   local branch = attended
   if projections.output ~= false then
     branch, parameters[#parameters + 1] = add_product(names.branch, attended, C, { weight = names.output_weight,
-      tensors = { path .. "output" }, role = names.output_weight, use = not has_linear_init and "attended" or nil })
+      tensors = { path .. "output" }, role = names.output_weight,
+      attention_part = not has_linear_init and "attended" or nil })
   end
-  add_relative(parameters, family, path, C)
+  lists.append(parameters, list_relative_parameters[family.relative.kind](family, path, C))
   local is_geometric = family.normaliser.kind == "geometric"
   parameters[#parameters + 1] = is_geometric and make_content_bias(family, path) or nil
   parameters[#parameters + 1] = contribution_weight
@@ -231,7 +252,8 @@ function M.attend(scope, name, queries, keys, options)
     table.insert(scope.declared_last, p)
     table.insert(op.other_parameters, p)
   end
-  local shared_path = family.prefix ~= "" and family.name .. "." or "" -- so that paths of several families differ
+  -- Parameters that all layers share: their names begin with the family's name if the model has several families.
+  local shared_path = family.prefix ~= "" and family.name .. "." or ""
   for _, p in ipairs(list_score_parameters(family, shared_path, false)) do
     table.insert(scope.net.declared_last, p)
   end

@@ -26,7 +26,7 @@
 --     comment         text for comments
 --     mask_name       for a branch: the start of the names of its dropout's mask and constants
 --     is_input        true for a block's input, else nil
---     external        for a block's copy of a value of the network: the value that is copied
+--     external        for a block's copy of a value of its parent: the value that is copied
 --     has_copy        true for a value of which a block has a copy, else nil
 --     carried, has_own_buffer   where it is stored (scope_lists.lua)
 --   operation  has its operands (values) as fields, named by their roles in ops.lua, and:
@@ -36,9 +36,9 @@
 --     p               its parameter (p.name, p.kind and fields that depend on the kind: parameters.lua), or nil
 --     other_parameters   a list of further parameters
 --     line            the line of the description that made it
---     dropout         { name, use, rate }, or nil (find_dropout)
+--     dropout         { name, use, rate }, or nil (dropouts.lua)
 --     dropout_number  with dropout: the index of this dropout within the scope, from 0
---     mask            with dropout: the name of the stored mask; nil for attention, whose weights have the dropout
+--     mask            with dropout: the name of the stored mask; nil for attention (dropouts.lua)
 --   scope      the network itself; a block; or a group, which repeats blocks together with the operations between them:
 --     name            its name in generated code
 --     title           its name in messages, such as "block layer"
@@ -47,20 +47,22 @@
 --     ops             operations in the order of the description
 --     parameters      parameters in the order of declaration
 --     declared_last   parameters that are declared after all others
---     externals       a block's copies of values of the network, except its input
+--     externals       a block's copies of values of its parent, except its input
 --     dropout_count   the number of its dropouts
 --     masks           name of a mask -> the number of masks with this name so far
 --     count           the number of its sets of parameters
 --     loops           the number of its passes; a pass runs through all sets
 --     times           the number of its repetitions in one repetition of its parent. Example with 3 sets and 2 loops:
---                     6 in the network; 3 in a group, since the group's repetitions include the loops
+--                     6 if the parent is the network; 3 if the parent is a group, which itself runs 2 times
 --     input_value, output_value   the input and the output of a repetition, values of the scope
 --     outer_input     the input of the first repetition, a value of the parent
 --     result          the output of the last repetition, a value of the parent
---     first_counter_index   for the random counter: the index of its first repetition among those of all blocks, from 1
+--     first_counter_index   the index of its first repetition in the random counter. The repetitions of all blocks
+--                     are counted together, from 1; 0 is the network
 --     repetitions_text   C text of count * loops, such as "3 * LAYERS"
 --     count_name      C text of `count`, such as "LAYERS"
---     index           the C variable that counts repetitions from 0: "l", with loops "use"; for a group its name
+--     index           the C variable that counts repetitions from 0: "l"; "use" if there are several loops; for a
+--                     group the group's name
 --     last_pass_start   C text of the index of the last pass's first repetition; false if there is one pass.
 --                     The last pass stores gradients of parameters; earlier passes add to these gradients
 --     has_passes      whether the number of loops varies between steps. Training has at most `loops`
@@ -80,11 +82,11 @@
 
 local attention = require("network.graph.attention")
 local checks = require("network.graph.checks")
-local inputs_and_outputs = require("network.graph.inputs_and_outputs")
+local dropouts = require("network.graph.dropouts")
 local feedforward = require("network.graph.feedforward")
 local initial = require("network.graph.initial")
+local inputs_and_outputs = require("network.graph.inputs_and_outputs")
 local lists = require("base.lists")
-local names = require("base.names")
 local ops = require("network.graph.ops")
 local recurrence = require("network.graph.recurrence")
 local vector_width = require("base.vector_width")
@@ -95,9 +97,6 @@ local M = {}
 local Scope = {}
 Scope.__index = Scope
 
--- The largest number of dropouts in a scope, or in a whole network with dropout in evaluation: the random counter
--- (longhand/rng.h) has 8 bits for the index of a dropout.
-M.MAX_DROPOUTS = 256
 local MAX_OPERATIONS = 500 -- operations of a network; far more than a person writes
 local MAX_NORM_WIDTH = 1024 -- WIDEST_ROW of kernels/cpu/vector.h
 local MAX_REPETITIONS = 4096 -- repetitions of all blocks, each of which stores values for its backward pass
@@ -122,46 +121,6 @@ end
 local function multiply_width(width, factor)
   return factor == 1 and width
     or { count = factor * width.count, text = factor .. " * " .. width.text, base = width, factor = factor }
-end
-
--- Returns a dropout object { name, use, rate }; nil for rate 0. Dropouts with equal `use` and rate share an object.
---   use          the kind of numbers to which the dropout applies, such as "value", "branch" or "weights"
---   name         the start of the names of its constants
---   other_name   replaces a `name` that is taken; a number follows if `other_name` is taken too
-local function find_dropout(net, rate, use, name, other_name)
-  if rate == nil or rate == 0 then
-    return nil
-  end
-  local equal_dropout = lists.find(net.dropouts, function(d) return d.rate == rate and d.use == use end)
-  if equal_dropout then
-    return equal_dropout
-  end
-  local used_names = lists.to_set(lists.get_names(net.dropouts))
-  local dropout = { name = not used_names[name] and name or names.find_unused(other_name, used_names), use = use,
-    rate = rate }
-  net.dropouts[#net.dropouts + 1] = dropout
-  return dropout
-end
-
--- Gives the dropout of an operation the next index within its scope.
-local function number_dropout(scope, op)
-  op.dropout_number = scope.dropout_count
-  scope.dropout_count = scope.dropout_count + 1
-  if scope.dropout_count > M.MAX_DROPOUTS then
-    checks.fail(scope.net, ("%s has %d dropouts"):format(scope.title, scope.dropout_count), "at most %d",
-      M.MAX_DROPOUTS)
-  end
-end
-
--- Applies dropout to an operation's result. name: the start of the stored mask's name; ...: see find_dropout().
-function Scope:drop(op, name, ...)
-  op.dropout = find_dropout(self.net, ...)
-  if op.dropout then
-    local number = (self.masks[name] or 0) + 1
-    self.masks[name] = number
-    op.mask = name .. (number > 1 and number or "") .. "_keep"
-    number_dropout(self, op)
-  end
 end
 
 local function make_value(scope, name, width, stream, is_residual)
@@ -202,13 +161,25 @@ function Scope:declare(parameter)
   return parameter
 end
 
+-- Returns a width of `count` channels for the result of a product: the model's width or the width of x if it has this
+-- count, else a width named after the product.
+local function find_product_width(scope, product_name, x, count)
+  local model_width = scope.net.widths.WIDTH
+  if count == model_width.count then
+    return model_width
+  elseif count == x.width.count then
+    return x.width
+  end
+  return scope:width(product_name:upper() .. "_CHANNELS", count)
+end
+
 -- Appends the product y = x W (+ b). W is one weight, or several weights side by side. width: the number of columns of
 -- each weight, or a width of the network.
 --   options.weight    the parameter's name, by default the value's name
 --   options.tensors   the list of the weights' names in files, by default one weight with the parameter's name
 --   options.bias      true or false; false unless given
 --   options.role      the word for the product in names of functions, by default the value's name
---   options.use       "queries" or "attended" for a weight of attention (initial.lua), else nil
+--   options.attention_part   "queries" or "attended" for a weight of attention (initial.lua), else nil
 --   options.fan_out   if the weight is a part of a wider matrix: the number of the matrix's columns (initial.lua)
 --   options.unpadded_count   the number of the tensor's columns in files, if further columns only fill the width
 --   options.comment   the comment of the parameter's member of the C struct
@@ -218,15 +189,13 @@ function Scope:product(name, x, width, options)
   checks.read(self, x, "the input of a product")
   checks.check_name(self.net, name, "a value")
   if math.type(width) == "integer" then
-    local model_width = self.net.widths.WIDTH
-    width = width == model_width.count and model_width or width == x.width.count and x.width
-      or self:width(name:upper() .. "_CHANNELS", width)
+    width = find_product_width(self, name, x, width)
   end
   local weight = options.weight or name
   local tensors = options.tensors or { weight }
   local p = { kind = "weight", name = weight, rows = x.width, width = width, columns = multiply_width(width, #tensors),
     tensors = tensors, bias = options.bias or false, unpadded_count = options.unpadded_count, comment = options.comment,
-    use = options.use, fan_out = options.fan_out, init = options.init or self.net.initial }
+    attention_part = options.attention_part, fan_out = options.fan_out, init = options.init or self.net.initial }
   if not options.declared then
     self:declare(p)
   end
@@ -273,20 +242,13 @@ function Scope:add(residual, branch, rate)
   checks.check_widths(self, residual, branch, "the summands")
   self.sum_count = self.sum_count + 1
   local op = { kind = "add", residual = residual, branch = branch }
-  local from = branch.mask_name or branch.name
-  self:drop(op, from, rate, "branch", "BRANCH", from:upper())
+  local mask_name = branch.mask_name or branch.name
+  self:drop(op, mask_name, rate, "branch", "BRANCH", mask_name:upper())
   return push(self, op, ("sum%d"):format(self.sum_count), residual.width, true)
 end
 
--- Applies dropout to the weights of an attention. The code of attention marks dropped weights, so op.mask is nil.
-function Scope:drop_weights(op, name, rate)
-  op.dropout = find_dropout(self.net, rate, "weights", "ATTENTION", "ATTENTION_" .. name:upper())
-  if op.dropout then
-    number_dropout(self, op)
-  end
-end
-
 Scope.push, Scope.attention, Scope.feedforward, Scope.recur = push, attention.attend, feedforward, recurrence.recur
+Scope.drop, Scope.drop_weights = dropouts.drop, dropouts.drop_weights
 
 lists.update(Scope, inputs_and_outputs)
 
@@ -356,6 +318,14 @@ function Scope:group(name, count, options)
   return group
 end
 
+-- "layer" -> "layers", "layer2" -> "layers2", "memory" -> "memory_layers".
+local function make_plural(name)
+  if name:find("layer%d*$") then
+    return (name:gsub("layer(%d*)$", "layers%1"))
+  end
+  return name .. "_layers"
+end
+
 -- Makes a block, a repeated part of its parent. count: the number of its repetitions with separate parameters; comment:
 -- its comment in generated code, or nil. Further options than those of add_scope:
 --   path            the prefix of its tensors' names: a format with %d for the number of the repetition
@@ -375,8 +345,7 @@ function Scope:block(name, count, comment, options)
   block.first_counter_index = net.repetition_count + 1
   net.parameters[#net.parameters + 1] = { kind = "block", name = name, block = block }
   net.repetition_count = net.repetition_count + repetitions
-  local plural = name:find("layer%d*$") and name:gsub("layer(%d*)$", "layers%1") or name .. "_layers"
-  block.count_name, block.parameters_type = plural:upper(), name .. "_parameters"
+  block.count_name, block.parameters_type = make_plural(name):upper(), name .. "_parameters"
   block.gradients_type = name .. "_gradients"
   block.repetitions_text, block.last_pass_start = block.count_name, false
   if block.loops > 1 then
@@ -387,14 +356,10 @@ function Scope:block(name, count, comment, options)
   return block
 end
 
--- Returns the prefix of the tensors' names of a repetition, counted over all loops from 0.
+-- Returns the prefix of the names of a repetition's tensors. repetition: its index among the repetitions of all loops,
+-- from 0.
 function Scope:get_path(repetition)
   return self.path:format(self.get_number and self.get_number(repetition) or repetition)
-end
-
--- Returns the largest number of dropouts in a scope of the network.
-function M.find_max_dropouts(net)
-  return lists.max(net.order, function(scope) return scope.dropout_count end)
 end
 
 -- Makes an empty scope. net: the network, or nil if the new scope is the network; title: its name in messages.
@@ -414,7 +379,8 @@ end
 --   inputs           a width: the number of rows of a linear embedding
 --   classes          a width: the number of columns of logits
 --   families         the attention families by name
---   additive         the encoding that is added to tokens (net.input_place) or in blocks (net.block_place), or nil
+--   additive         an encoding whose vectors are added to tokens (net.input_additive) or in blocks
+--                    (net.block_additive), or nil
 --   layer_families   the families of encodings by layer (dimensions.list_layer_families), or nil
 function M.build(describe, settings, chunk)
   local net = M.make_scope(nil, "network", "the network")
@@ -425,8 +391,8 @@ function M.build(describe, settings, chunk)
   net.initial = initial.SCHEMES[settings.model.init or "haiku"]
   net.additive_dropout = settings.additive and settings.additive.embedding_rate or nil
   local in_blocks = settings.additive and settings.additive.in_blocks
-  net.block_place = in_blocks and settings.additive or nil
-  net.input_place = not in_blocks and settings.additive or nil
+  net.block_additive = in_blocks and settings.additive or nil
+  net.input_additive = not in_blocks and settings.additive or nil
   net.streams, net.tables, net.scopes, net.widths, net.dropouts, net.used_families = {}, {}, {}, {}, {}, {}
   net.order = { net }
   net.repetition_count = 0

@@ -1,5 +1,4 @@
--- Checks the description of a network (the function that builds it) for mistakes: names, values and shapes that do not
--- fit.
+-- Checks of a network's description (the function that builds the network): names, values and shapes.
 --
 -- Input: the network that is being built, or a scope of it (builder.lua), and the object to check. A mistake raises an
 -- error with these fields:
@@ -57,11 +56,12 @@ local NAME_ENDINGS = { "", "_bias", "_scale", "_offset", "_transposed" }
 function M.check_parameter(scope, parameter)
   local used_names = scope.used_names
   for _, ending in ipairs(NAME_ENDINGS) do
-    local namesake = used_names[parameter.name .. ending] or used_names[parameter.name:gsub(ending .. "$", "")]
+    local longer_name, shorter_name = parameter.name .. ending, parameter.name:gsub(ending .. "$", "")
+    local namesake = used_names[longer_name] or used_names[shorter_name]
     if namesake and namesake ~= parameter then
       M.fail(scope.net,
         ("%s and %s cannot both be parameters of %s"):format(namesake.name, parameter.name, scope.title),
-        "different names, even after _bias, _scale, _offset or _transposed is appended to one of them")
+        "different names, which also differ if _bias, _scale, _offset or _transposed is appended to one of them")
     end
   end
   used_names[parameter.name] = parameter
@@ -74,9 +74,10 @@ function M.check_parameter(scope, parameter)
   end
 end
 
--- Checks that the name of a block or an attention does not collide with earlier ones: the names of its functions, types
--- and constants begin with its name and an underscore. noun: "block" or "attention"; used_titles: name -> noun and
--- name, such as "block layer"; the checked name is added.
+-- Checks that the name of a block or an attention does not collide with an earlier name, and adds it to used_titles.
+-- Names of functions, types and constants in C begin with this name and an underscore.
+--   noun          "block" or "attention"
+--   used_titles   name -> its noun and the name, such as "block layer"
 function M.check_prefix(net, used_titles, name, noun)
   local title = ("%s %s"):format(noun, name)
   for _, used_name in ipairs(canonical.sort_keys(used_titles)) do
@@ -90,8 +91,8 @@ function M.check_prefix(net, used_titles, name, noun)
   used_titles[name] = title
 end
 
--- Checks that an operation may read a value: that the value belongs to the operation's scope. role: the words for the
--- value in the message, such as "the input of a norm".
+-- Checks that the value belongs to the scope of the operation that reads it. role: the words for the value in the
+-- message, such as "the input of a norm".
 function M.check_readable(scope, value, role)
   if value.scope ~= scope then
     M.fail(scope.net, ("%s %s belongs to %s"):format(role, value.name, value.scope.title),
@@ -123,7 +124,9 @@ end
 -- over its input, but a product cannot overwrite the rows that it reads.
 local function check_in_place(block, value)
   local op = value.op
-  op = op.kind == "activation" and op.activation == "relu" and op.x.op or op
+  if op.kind == "activation" and op.activation == "relu" then
+    op = op.x.op or op -- no operation makes the block's input
+  end
   if op.kind == "product" and op.x == block.input_value then
     M.fail(block.net, ("the output of %s is a product of its input"):format(block.title),
       "another operation after the product, such as block:add(input, product)")
@@ -155,15 +158,15 @@ local function check_read(scope)
   end
   for _, value in ipairs({ scope.input_value or nil, table.unpack(scope.externals) }) do
     if not value.read_count then
-      fail_at(scope.line, ("no operation reads the %s of %s"):format(value.external and "external value " .. value.name
-        or "input", scope.title), "an operation that reads it")
+      local noun = value.external and "external value " .. value.name or "input"
+      fail_at(scope.line, ("no operation reads the %s of %s"):format(noun, scope.title), "an operation that reads it")
     end
   end
 end
 
--- Checks that names differ. Values with equal names share a buffer. Two values may have the same name only if the first
--- is a branch: its only reader is a sum, which runs before the second value is made, and the backward pass does not
--- read it.
+-- Checks that names differ, since values with equal names share a buffer. Only a branch may have the name of a later
+-- value: the only reader of the branch is a sum, which runs before the later value is made, and the backward pass does
+-- not read the branch.
 local function check_names_differ(scope)
   -- last_values: name -> the last value with this name so far; readers: value -> the last operation so far that reads
   -- it; value_names: name of a gradient -> name of its value

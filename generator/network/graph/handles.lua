@@ -1,12 +1,12 @@
--- Makes the objects `net` and `model` that a user's network receives, with the builder's public methods.
+-- Makes the arguments `net` and `model` of a description, with the builder's public methods.
 --
 -- A description is the user's function that builds a network: function(net, model).
--- Input: a network that is being built (builder.lua); its model's section of the spec; and guard, a function that wraps
--- every method (own_network.lua). Output: the two arguments of the description, and two sets that grow while it runs:
--- the names of the user's options (model.options) and of the section's fields that it has read.
--- Invariants: the objects that a description receives are empty tables with methods, so it cannot read their content;
--- every argument is checked here before the builder receives it, so that a description ends in a network or in a
--- reported mistake.
+-- A handle is an empty table with methods that a description has in place of an object of the builder (builder.lua), so
+-- the description cannot read the object's content.
+-- Input: a network that is being built; its model's section of the spec; and guard, a function that wraps every method
+-- (own_network.lua). Output: see M.open.
+-- Invariant: every argument is checked here before the builder receives it, so that a description ends in a network or
+-- in a reported mistake.
 
 local base_names = require("base.names")
 local canonical = require("base.canonical")
@@ -39,7 +39,7 @@ for kind, definition in next, ops do
   M.METHODS[kind] = type(definition) == "table" and definition.method or M.METHODS[kind]
 end
 
--- Kind of an object -> the words for it in messages.
+-- Kind of a handle -> the words for it in messages.
 local NOUNS = { network = "the network", block = "block", value = "the value", stream = "the stream",
   table = "the table", readout = "a readout", positions = "net.additive" }
 
@@ -54,18 +54,21 @@ local STATE_MEMBERS = lists.split_set("draws first gradient l labels mask member
 
 -- Whether x can be a block's name. In generated code the name also names the block's state and parameters.
 local function is_block_name(x)
-  return base_names.is_free(x) and (x == "layer" or not RESERVED_NAMES[x] and not STATE_MEMBERS[x])
+  return base_names.is_identifier(x) and (x == "layer" or not RESERVED_NAMES[x] and not STATE_MEMBERS[x])
 end
 
 local function is_name(x)
-  return base_names.is_free(x) and not RESERVED_NAMES[x]
+  return base_names.is_identifier(x) and not RESERVED_NAMES[x]
 end
 
+local MAX_NAMES = 16 -- names in a list
+
 local function is_list_of_names(x)
-  return type(x) == "table" and rawlen(x) > 0 and rawlen(x) <= 16
+  return type(x) == "table" and rawlen(x) > 0 and rawlen(x) <= MAX_NAMES
     and not lists.any(table.move(x, 1, rawlen(x), 1, {}), function(name) return not is_name(name) end)
 end
 
+-- Whether x can be the text of a comment in C.
 local function is_text(x)
   return type(x) == "string" and #x <= 100 and not x:find("[^ -~]") and not x:find("[*/][*/]")
 end
@@ -74,13 +77,15 @@ local function make_range_check(max)
   return function(x) return math.type(x) == "integer" and x >= 1 and x <= max end
 end
 
--- Kind of an argument -> { expected, is_valid }. expected: words for the expected argument in messages; is_valid(x):
--- whether the argument x is valid, nil for objects. A title, which names a stream or a table, may also be a reserved
--- name. Numbers have the limits of the fields of `model` (spec/fields/model.lua).
+-- Kind of an argument -> { expected, is_valid }:
+--   expected      the words for the expected argument in messages
+--   is_valid(x)   whether the argument x is valid; nil if x must be a handle
+-- A title names a stream or a table, and may be a reserved name. Numbers have the limits of the fields of `model`
+-- (spec/fields/model.lua).
 M.KINDS = {
-  name = { "a name of " .. base_names.FREE_TEXT .. ", and no name that generated code already uses", is_name },
-  title = { "a name of " .. base_names.FREE_TEXT, base_names.is_free },
-  block_name = { "a name of " .. base_names.FREE_TEXT .. ", and no name that generated code already uses",
+  name = { "a name of " .. base_names.IDENTIFIER_TEXT .. ", and no name that generated code already uses", is_name },
+  title = { "a name of " .. base_names.IDENTIFIER_TEXT, base_names.is_identifier },
+  block_name = { "a name of " .. base_names.IDENTIFIER_TEXT .. ", and no name that generated code already uses",
     is_block_name },
   names = { "a list of names, such as { \"gate\", \"up\" }", is_list_of_names },
   word = { "a word", function(x) return type(x) == "string" and #x <= 60 end },
@@ -97,11 +102,11 @@ M.KINDS = {
   positions = { "net.additive" },
 }
 
--- The objects of one description:
---   handles        object that the description has -> { kind, real }; real: the builder's object for which it stands
---   objects        the builder's object -> the object that stands for it
+-- The handles of one description:
+--   entries        handle -> { kind, real }: its kind, and the builder's object
+--   handles        the builder's object -> its handle
 --   methods        name -> the method, for the methods that the description has used so far
---   metatables     kind -> the metatable, for the kinds of objects that exist so far
+--   metatables     kind of a handle -> its metatable, for the kinds that exist so far
 --   seen_options   the set of the options that the description has read
 --   seen_fields    the set of the fields that the description has read
 --   used_titles    the names of blocks and attentions so far (checks.check_prefix)
@@ -110,10 +115,10 @@ Handles.__index = Handles
 
 -- The text for an argument in messages.
 local function describe(self, x)
-  local handle = self.handles[x]
-  if handle then
-    local name = handle.kind ~= "network" and rawget(handle.real, "name")
-    return NOUNS[handle.kind] .. (type(name) == "string" and " " .. name or "")
+  local entry = self.entries[x]
+  if entry then
+    local name = entry.kind ~= "network" and rawget(entry.real, "name")
+    return NOUNS[entry.kind] .. (type(name) == "string" and " " .. name or "")
   end
   return type(x) == "string" and ("%q"):format(x:sub(1, 60)) or type(x) == "table" and "a table"
     or type(x) == "function" and "a function" or tostring(x)
@@ -123,14 +128,21 @@ function Handles:fail(message, ...)
   checks.fail(self.net, message, ...)
 end
 
--- Checks that the argument x is of a kind. Returns the builder's object if x is an object, a copy if x is a list of
+-- Checks that the argument x is of a kind. Returns the builder's object if x is a handle, a copy if x is a list of
 -- names, and x itself for other kinds. call, name: the call's form and the argument's name, for messages.
 function Handles:unwrap(call, name, kind, x)
-  local handle, expected, is_valid = x ~= nil and self.handles[x] or nil, table.unpack(M.KINDS[kind])
-  if handle and handle.kind ~= kind or not handle and not (is_valid and is_valid(x)) then
+  local expected, is_valid = table.unpack(M.KINDS[kind])
+  local entry = x ~= nil and self.entries[x] or nil
+  local has_kind
+  if entry then
+    has_kind = entry.kind == kind
+  else
+    has_kind = is_valid and is_valid(x)
+  end
+  if not has_kind then
     self:fail(("%s: %s is %s"):format(call, name, describe(self, x)), "%s", expected)
   end
-  return handle and handle.real or kind == "names" and table.move(x, 1, #x, 1, {}) or x
+  return entry and entry.real or kind == "names" and table.move(x, 1, #x, 1, {}) or x
 end
 
 local function join_names(set)
@@ -141,7 +153,7 @@ end
 function Handles:read_options(call, method, options_table)
   if options_table == nil then
     return {}
-  elseif type(options_table) ~= "table" or self.handles[options_table] then
+  elseif type(options_table) ~= "table" or self.entries[options_table] then
     self:fail(("%s: the options are %s"):format(call, describe(self, options_table)), "a table { name = value, ... }")
   end
   local options = {}
@@ -161,18 +173,18 @@ local function describe_call(name, method)
   return ("%s:%s(%s)"):format(method.owner == "network" and "net" or "block", name, table.concat(names, ", "))
 end
 
--- Name of a method -> the kind of the object that it returns. Methods without an entry return a value.
+-- Name of a method -> the kind of the handle that it returns. Methods without an entry return a value.
 local RESULTS = { stream = "stream", table = "table", block = "block", readout = "readout" }
 
--- Makes the method of a name, which checks the object and its arguments before it calls the builder's method.
+-- Makes the method of a name. The method checks the handle and the arguments, and calls the builder's method.
 function Handles:make_method(name)
   local method = M.METHODS[name]
   local call = describe_call(name, method)
   local max_arguments = #method + (method.options and 1 or 0)
-  return self.guard(function(object, ...)
-    local scope = object ~= nil and self.handles[object] or nil
-    if not scope or scope.kind ~= "network" and scope.kind ~= "block" then
-      self:fail(("%s is called on %s"):format(call, describe(self, object)), "a colon before the name of a method")
+  return self.guard(function(handle, ...)
+    local entry = handle ~= nil and self.entries[handle] or nil
+    if not entry or entry.kind ~= "network" and entry.kind ~= "block" then
+      self:fail(("%s is called on %s"):format(call, describe(self, handle)), "a colon before the name of a method")
     elseif select("#", ...) > max_arguments then
       self:fail(("%s is called with %d arguments"):format(call, select("#", ...)), "at most %d",
         max_arguments)
@@ -191,13 +203,13 @@ function Handles:make_method(name)
     elseif name == "attention" then
       checks.check_prefix(self.net, self.used_titles, arguments[4].name or arguments[1], "attention")
     end
-    local result = scope.real[name](scope.real, table.unpack(arguments, 1, max_arguments))
+    local result = entry.real[name](entry.real, table.unpack(arguments, 1, max_arguments))
     return result and self:wrap(RESULTS[name] or "value", result)
   end)
 end
 
--- Kind of an object -> a function(handles, object, name) that returns the field `name`; nil if a description may not
--- read a field of this name.
+-- Kind of a handle -> a function(self, real, name) that returns the field `name` of the handle of `real`; nil if there
+-- is no such field.
 local fields = {
   value = function(_, value, name)
     return name == "width" and value.width.count or name == "name" and value.name or nil
@@ -230,7 +242,7 @@ function Handles:get_method(kind, name)
   return self.methods[name]
 end
 
--- Fields other than methods, by the object's kind.
+-- Fields other than methods, by the handle's kind.
 local PLAIN_FIELDS = { value = "name width", network = "additive additive_dropout", block = "result" }
 
 local function list_fields(kind)
@@ -248,40 +260,40 @@ function Handles:make_metatable(kind)
   end
   return {
     __metatable = false,
-    __index = self.guard(function(object, name)
-      local result = fields[kind] and fields[kind](self, self.handles[object].real, name)
+    __index = self.guard(function(handle, name)
+      local result = fields[kind] and fields[kind](self, self.entries[handle].real, name)
       if result == nil then
-        self:fail(("%s has no %s"):format(describe(self, object), describe(self, name)), "%s", list_fields(kind))
+        self:fail(("%s has no %s"):format(describe(self, handle), describe(self, name)), "%s", list_fields(kind))
       end
       return result
     end),
-    __newindex = self.guard(function(object, name)
-      self:fail(("%s.%s is set"):format(describe(self, object), tostring(name)), "a network is made by its methods")
+    __newindex = self.guard(function(handle, name)
+      self:fail(("%s.%s is set"):format(describe(self, handle), tostring(name)), "a network is made by its methods")
     end),
     __add = self.guard(refuse_arithmetic), __sub = self.guard(refuse_arithmetic),
     __mul = self.guard(refuse_arithmetic), __div = self.guard(refuse_arithmetic),
     __concat = self.guard(refuse_arithmetic), __len = self.guard(refuse_arithmetic),
-    __call = self.guard(function(object)
-      self:fail(("%s is called"):format(describe(self, object)), "a method of net or of a block")
+    __call = self.guard(function(handle)
+      self:fail(("%s is called"):format(describe(self, handle)), "a method of net or of a block")
     end),
   }
 end
 
--- Returns the object that stands for one of the builder's objects. The first call makes it; later calls return the same
--- object.
+-- Returns the handle of one of the builder's objects. The first call makes it; later calls return the same handle.
 function Handles:wrap(kind, real)
-  if not self.objects[real] then
+  if not self.handles[real] then
     self.metatables[kind] = self.metatables[kind] or self:make_metatable(kind)
-    local object = setmetatable({}, self.metatables[kind])
-    self.handles[object] = { kind = kind, real = real }
-    self.objects[real] = object
+    local handle = setmetatable({}, self.metatables[kind])
+    self.entries[handle] = { kind = kind, real = real }
+    self.handles[real] = handle
   end
-  return self.objects[real]
+  return self.handles[real]
 end
 
--- A read-only copy of a section of the spec, which records reads of its fields. title: the section's name, such as
--- "model.norm". Reading a missing field is a mistake, except in the table of the user's options, where it gives nil.
--- seen_options: for the table of the user's options, the set of the options that are read; nil for other sections.
+-- Makes a read-only copy of a section of the spec that records which fields are read. A missing field is a mistake; a
+-- missing option of the user is nil.
+--   title          the section's name, such as "model.norm"
+--   seen_options   for the table of the user's options: the set to which options that are read are added; else nil
 function Handles:make_section(title, section, seen_options)
   local fields_by_name = {}
   for name, value in next, section do
@@ -309,10 +321,11 @@ function Handles:make_section(title, section, seen_options)
   })
 end
 
--- The arguments of a description, net and model, and two sets that are complete when the description ends: the options
--- and the fields ("model.norm.kind") that it has read.
+-- Returns four results: the arguments of a description, net and model; and two sets that the description fills while it
+-- runs: the options of model.options that it reads, and the fields of the section that it reads, such as
+-- "model.norm.kind".
 function M.open(net, model, guard)
-  local self = setmetatable({ net = net, guard = guard, handles = {}, objects = {}, methods = {}, metatables = {},
+  local self = setmetatable({ net = net, guard = guard, entries = {}, handles = {}, methods = {}, metatables = {},
     seen_options = {}, seen_fields = {}, used_titles = {} }, Handles)
   return self:wrap("network", net), self:make_section("model", model), self.seen_options, self.seen_fields
 end

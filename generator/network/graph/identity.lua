@@ -1,17 +1,17 @@
--- The identity of a network: its operations, their order, and the values that they read. A checkpoint fits a network
--- only if their identities are equal, in addition to names and shapes of tensors.
+-- The identity of a network: its operations, their order, and the values that they read. A part of the model digest:
+-- a checkpoint fits a network only if the network that it was saved from has the same identity.
 --
 -- Input: a network (builder.lua). Output: pure data, a list { title, times, operations } for each scope. times: "once",
 -- or the number of sets of parameters and the number of loops, such as "5 times 1" or "5 times length". An operation
 -- is a list of four texts:
 --   1  its kind
 --   2  words that distinguish operations of the kind, such as "relu" or "layer"
---   3  the name of its parameter; the names of tensors for a weight; "" without a parameter
+--   3  the names of tensors for a weight; the name of another parameter; "" without a parameter
 --   4  its operands, each as a role and an origin. Origins:
 --        "input"        the input of the block
---        "external 2"   the block's second value of the network
+--        "external 2"   the second of the values of the parent that the block reads
 --        "2"            the result of the scope's second operation
--- The data leave out dropout, which has no parameters, and names of values, which only name buffers.
+-- The identity does not contain dropout, which has no parameters, and names of values, which only name buffers.
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")

@@ -14,7 +14,7 @@ local M = {}
 local function declare_positions(scope, encoding, path)
   return encoding.kind == "learned" and scope:declare({ kind = "table", name = "position_table", tensor = path,
     columns = scope.net.widths.WIDTH, rows = { count = encoding.rows, text = "POSITION_ROWS" },
-    from_tables = encoding.from_tables, table_init = encoding.init, frozen = encoding.frozen }) or nil
+    is_read_from_tables = encoding.is_read_from_tables, table_init = encoding.init, frozen = encoding.frozen }) or nil
 end
 
 -- Adds the position vectors of tokens to a value of a block, and applies dropout to the sum. Each repetition of the

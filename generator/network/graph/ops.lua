@@ -10,12 +10,13 @@
 --     token, pair, label   the number for each token, for each pair of tokens, or for each label
 --     distance             the number for the vector of each distance between tokens (relative positions), which is
 --                          computed once for a batch
---     text                 `token`, or `pair` for attention, as an expression in C, such as "4.0 * WIDTH"
+--     text                 C text of the number for each token, such as "4.0 * WIDTH"; for attention, of the number
+--                          for each pair of tokens
 --   kinds      for activations, gates and norms: name of each activation, gate or norm -> its description
 --   method     the arguments of the builder's method that appends the operation (M.METHODS of handles.lua)
 --   is_constant   true: the result depends on no operand and no parameter, so it has no gradient
--- Further fields of operations that map the rows of one value, may apply dropout to the result, and read the value
--- again in the backward pass:
+-- Further fields of row operations. A row operation maps each row of one value, may apply dropout to the result, and
+-- reads the value again in the backward pass:
 --   header     the name of the kernels' file in kernels/cpu and kernels/cuda
 --   choose_kernel(op)   returns the name K of the kernels K(rows, width, x, y) and K_grad(rows, width, x, dy, dx),
 --                       which each target has
@@ -112,9 +113,15 @@ M.add_norm = { roles = { "residual", "branch" }, is_by_row = true, describe = fu
   return (op.dropout and "sum, the branch dropped out, and its " or "sum and its ") .. M.norm.describe(op)
 end }
 
--- Attention. Operands: q holds queries; kv holds keys and values; contribution is a further input (attention.lua), or
--- nil. count_flops counts logits, weighted values, products with vectors of distances, and, once for a batch, the map
--- that computes these vectors.
+-- Whether attention of a family multiplies, for each pair of tokens, the query with the vector of the pair's distance.
+function M.has_distance_products(family)
+  return family.relative.kind ~= "none" and not family.relative.counts_keys
+end
+
+-- Attention. Operands:
+--   q              queries
+--   kv             keys and values
+--   contribution   the value that a facet requests (attention.lua), or nil
 M.attention = {
   roles = { "q", "kv", "contribution" },
   method = { owner = "block", { "family", "word" }, { "queries", "value" }, { "keys", "value" },
@@ -124,10 +131,11 @@ M.attention = {
   end,
   count_flops = function(op)
     local C, relative = op.out.width.count, op.family.relative
-    -- a multiply-add for the logit, one for the weighted value, and one for the vector of the distance
-    local per_channel = (relative.kind == "none" or relative.counts) and 4 or 6
+    -- a multiply-add for the logit, one for the weighted value, and one for the product with the distance's vector
+    local per_channel = M.has_distance_products(op.family) and 6 or 4
+    local has_map = relative.toeplitz and relative.biases -- a learned map computes the vectors of distances
     return { pair = per_channel * C, text = ("%d.0 * %s"):format(per_channel, op.out.width.text),
-      distance = relative.toeplitz and relative.biases and 2 * C * C or 0 }
+      distance = has_map and 2 * C * C or 0 }
   end,
 }
 
@@ -159,7 +167,7 @@ M.classify = {
   count_flops = function(op) return { label = 2 * op.x.width.count * op.out.width.unpadded_count } end,
 }
 
--- The entries with `choose_kernel`, by kind: operations that map the rows of one value.
+-- The entries of row operations, by kind.
 function M.list_row_operations()
   local operations = {}
   for kind, operation in next, M do

@@ -7,10 +7,10 @@
 --   name, comment   the block's name, and its comment or false
 --   count           the number of repetitions with parameters of their own
 --   times           the number of all repetitions, loops included
---   outside         names of the values that it reads from outside: first its input, then values of the network
+--   outside         names of the values that it reads from outside: first its input, then other values of its parent
 --   operations      the list of the operations of the scope, each with:
 --     kind          the name of its entry in ops.lua
---     name          the name of its parameter for a product, of the block for a block, else of its result
+--     name          the name of its parameter for a product; the block's name for a block; else the name of its result
 --     description   the text for users, from ops.lua
 --     reads         the names of its operands
 --     from          for each operand, the number of the operation that made it, or its name in `outside`
@@ -32,8 +32,7 @@ local parameters = require("network.graph.parameters")
 
 local M = {}
 
--- The name of an operation: for a product the parameter's name, for a block the block's name, for another operation the
--- name of its result.
+-- The field `name` of an operation.
 local function get_name(op)
   return op.kind == "product" and op.weight or op.kind == "block" and op.block.name or op.out.name
 end
@@ -94,7 +93,8 @@ local function describe_scope(scope, is_counted, read_values)
     outside = outside_names, operations = operations }
 end
 
--- The number of learned elements of scores that all layers share. The network declares them after all other parameters.
+-- The number of elements of the scores' learned parameters that all layers share. These are the only parameters in the
+-- network's list declared_last (attention.lua).
 function M.count_shared(net)
   return lists.sum(net.declared_last, parameters.count)
 end
@@ -132,7 +132,7 @@ local function add_operation(sums, times, operation)
     sums[name] = sums[name] + times * operation[name]
   end
   local stream = sums.streams[operation.stream + 1]
-  stream.weights = stream.weights + times * operation.per_token // 2
+  stream.weights = stream.weights + times * operation.per_token // 2 -- two operations for each element of a weight
   if operation.kind == "attention" then
     local entry = find_entry(sums.attentions, operation.stream, operation.keys)
     entry.pair_flops = entry.pair_flops + times * operation.per_pair
@@ -175,7 +175,7 @@ function M.sum_up(net, outline)
         sums.families[name] = (sums.families[name] or 0) + times * operation.per_pair
         pair_texts[#pair_texts + 1] = ("%s%d channels %s"):format(times > 1 and times .. " x " or "",
           op.out.width.count,
-          (op.family.relative.kind == "none" or op.family.relative.counts) and "twice" or "three times")
+          ops.has_distance_products(op.family) and "three times" or "twice")
       end
     end
     for s, stream in ipairs(sums.streams) do

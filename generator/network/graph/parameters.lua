@@ -1,6 +1,6 @@
 -- Assigns to every tensor its offset in the parameter vector, and writes the C structs with the same layout. A tensor
--- is an array that a checkpoint stores under one name. A parameter consists of one or several tensors. One member of a
--- struct can hold several tensors, side by side.
+-- is an array that a checkpoint stores under one name. A parameter consists of one or several tensors. A member of a
+-- struct can hold several tensors side by side.
 --
 -- Input: a network (builder.lua) with its parameters in the order of declaration. Output, M.derive:
 --   tensors      the tensors in the order of the struct `parameters`, each with:
@@ -15,7 +15,7 @@
 --     offset          the index of its first element in the parameter vector
 --     stride          the number of elements from the start of a row to the start of the next row
 --   structs      one for each block, then one for the network:
---     name, struct_name  the C type, in both fields
+--     name, struct_name  the C type (both fields)
 --     gradients_type  the C type of its gradients
 --     lines           its members as lines of C, such as "real norm1_scale[WIDTH], norm1_offset[WIDTH];"
 --     block           the block's name; false for the network
@@ -30,13 +30,13 @@
 --       has_transposed_copy   whether there is a second, transposed copy
 --       elements              the number of elements of all copies
 --       elements_text         the number of elements of one copy, as text
---     packed          the entries of `panels` for weights of products; a step fills these panels first
+--     packed          the entries of `panels` for weights of products
 --     maps            the entries of `panels` for maps of relative positions
 --     shard_sums      the learned members whose gradients each shard sums itself: all members except weights of
---                     products, maps of relative positions and from_tables
+--                     products, maps of relative positions and `table_members`
 --       lines           the declarations of these members as lines of C
 --       members         a list { name, size, type } of these members
---     from_tables     a list { name, size } of the learned members that a step reads through tables, such as a table of
+--     table_members   a list { name, size } of the learned members that a step reads from tables, such as a table of
 --                     vectors of distances. In device code, the function end_tables computes gradients of these members
 --                     from gradients of the tables
 --   elements     the number of elements of the struct `parameters`
@@ -52,8 +52,8 @@ local wording = require("base.wording")
 local M = {}
 
 local CHUNK = 4096 -- LH_CHUNK
--- Limits for lines of a struct with several members: fewer than GROUP_COLUMNS columns before the last member is added,
--- and fewer than LINE_COLUMNS columns including the comment.
+-- A member joins the line of the previous member if that line has fewer than GROUP_COLUMNS columns, and the joined line
+-- with its comment has fewer than LINE_COLUMNS columns.
 local GROUP_COLUMNS, LINE_COLUMNS = 90, 108
 
 local function count_elements(shape)
@@ -68,13 +68,19 @@ local function make_vector(name, width, shares_line)
   return { name = name, size = width.text, elements = width.count, shares_line = shares_line }
 end
 
--- Functions, by the kind of a parameter, that return two lists: the parameter's members of the C struct, and its
--- tensors. Fields of a member:
+-- Functions, by the kind of a parameter p, that return two lists: the members of the C struct for p, and its tensors.
+-- Fields of p for several kinds:
+--   rows, columns   the widths of its matrix or vector (builder.lua)
+--   init            a scheme of initial values (initial.lua)
+--   path            the start of the names of its tensors
+--   frozen          true: training does not change it
+--   is_read_from_tables   true: a step reads it from tables, as the members in `table_members`
+-- Fields of a member:
 --   name          its name
 --   size          the number of its elements, as C text
 --   elements      the number of its elements
 --   type          its C type if it is no array of numbers, else nil
---   shares_line   whether it is declared in the line of the previous member, if there is space
+--   shares_line   whether it joins the line of the previous member, if there is space
 -- Fields of a tensor:
 --   name, shape   see M.derive
 --   init          its initial values (initial.lua)
@@ -84,8 +90,8 @@ end
 --   frozen        true: training does not change it
 local forms = {}
 
--- y = x W + b: one or several weights [in][out], side by side; then the biases. p.widths: the number of columns of each
--- weight, if these numbers differ.
+-- y = x W + b: one or several weights [in][out], side by side; then the biases. The options of Scope:product
+-- (builder.lua) describe the fields of p. p.widths: the number of columns of each weight, if these numbers differ.
 function forms.weight(p)
   local rows, columns, column = p.rows.count, p.columns.count, 0
   local members, tensors = { make_matrix(p.name, p.rows, p.columns) }, {}
@@ -93,9 +99,9 @@ function forms.weight(p)
   for i, name in ipairs(p.tensors) do
     local width = p.widths and p.widths[i] or p.unpadded_count or p.width.count
     tensors[i] = { name = name .. ".weight", shape = { rows, width }, stride = columns, member = members[1],
-      init = p.init.weight(rows, p.fan_out or width, p.use), column = column }
-    tensors[#p.tensors + i] = p.bias and { name = name .. ".bias", shape = { width }, init = p.init.bias(rows, p.use),
-      column = column, member = members[2] } or nil
+      init = p.init.weight(rows, p.fan_out or width, p.attention_part), column = column }
+    tensors[#p.tensors + i] = p.bias and { name = name .. ".bias", shape = { width }, column = column,
+      init = p.init.bias(rows, p.attention_part), member = members[2] } or nil
     column = column + (p.widths and width or p.width.count)
   end
   return members, tensors
@@ -220,13 +226,16 @@ local function list_members(p)
   return (forms[p.kind](p))
 end
 
--- Lists the members whose gradients each shard sums itself. Gradients of weights come from products over the batch.
+-- Lists the members whose gradients each shard sums itself.
 local function list_shard_members(p)
-  if p.from_tables or p.frozen or p.kind == "map" then
+  if p.is_read_from_tables or p.frozen or p.kind == "map" then
     return {}
   end
   local members = list_members(p)
-  return p.kind == "weight" and { members[2] } or members
+  if p.kind == "weight" then
+    return { members[2] } -- the bias; products over the batch compute the weight's gradient
+  end
+  return members
 end
 
 -- Writes the lines of a scope's struct, `real a[..], b[..]; /* comment */`.
@@ -284,10 +293,10 @@ local function describe_shard_sums(scope)
     end) }
 end
 
--- The field from_tables of an entry of `structs`.
+-- The field table_members of an entry of `structs`.
 local function list_table_members(scope)
   local members = lists.collect(scope.parameters, function(p)
-    return p.from_tables and not p.frozen and list_members(p) or {}
+    return p.is_read_from_tables and not p.frozen and list_members(p) or {}
   end)
   return lists.map(members, function(member) return { name = member.name, size = member.size } end)
 end
@@ -300,7 +309,7 @@ local function describe_struct(scope, name, gradients_type, block, count)
   return { name = name, struct_name = name, gradients_type = gradients_type, block = block,
     article = block and wording.choose_article(block), count = count, struct_count = scope.count, panels = panels,
     packed = packed, maps = maps, lines = write_lines(scope, list_members, "parameters_type", "count_name"),
-    shard_sums = describe_shard_sums(scope), from_tables = list_table_members(scope),
+    shard_sums = describe_shard_sums(scope), table_members = list_table_members(scope),
     last_pass_start = scope.last_pass_start or false }
 end
 

@@ -116,7 +116,7 @@ return function(net, model, x, options)
     local b = scope:block((options.name or "layer") .. suffix, entry.times, describe(model, options, is_pass),
       block_options)
     h = is_pass and open_pass(b, h) or b:input(h)
-    h = net.block_place and b:place(h, net.block_place) or h -- adds vectors of positions in each block
+    h = net.block_additive and b:place(h, net.block_additive) or h -- adds vectors of positions in each block
     h = add_layer(b, h, model, entry.name, options.memory and b:external(options.memory))
     if is_pass then
       return close_pass(b, h)

@@ -6,6 +6,6 @@
 
 return function(net, model, name, stream, table)
   local sum = net:embed(name, stream, { table = table, scale = model.embedding == "table" and math.sqrt(model.width)
-    or nil, place = net.input_place, dropout = net.additive_dropout })
+    or nil, place = net.input_additive, dropout = net.additive_dropout })
   return model.norm.embedding and net:norm(name .. "_norm", sum, model.norm.kind) or sum
 end

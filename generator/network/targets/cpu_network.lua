@@ -87,9 +87,9 @@
 -- several streams, else "".
 
 local buffers = require("network.lists.buffers")
-local builder = require("network.graph.builder")
 local calls = require("network.targets.calls")
 local decoding = require("network.lists.decoding")
+local dropouts = require("network.graph.dropouts")
 local embeddings = require("network.targets.embeddings")
 local lists = require("base.lists")
 local names = require("network.targets.cpu_names")
@@ -284,7 +284,7 @@ function M.derive(net, lists_by_scope, structs, buffer_lists, labelled, vocabula
     class_table = class_table and class_table.name or false, first_class = class_table and class_table.rows.output or 0,
     first_class_comment = (has_output_weight and "row of the output layer's weight for" or "token of")
       .. " the first output symbol",
-    max_dropouts = builder.find_max_dropouts(net),
+    max_dropouts = dropouts.find_max(net),
     has_masks = lists.any(net.order, function(scope) return next(scope.masks) ~= nil end),
     embeddings = list_embeddings(cpu), attended = name_attended(net),
     decoding = stream and make_decoding(cpu, stream) or false,

@@ -79,13 +79,13 @@
 -- raises an error { problem = true, what, line } about the description.
 
 local buffers = require("network.lists.buffers")
-local builder = require("network.graph.builder")
 local calls = require("network.targets.calls")
 local chains = require("network.targets.chains")
 local cuda_lists = require("network.targets.cuda_lists")
 local cuda_masks = require("network.targets.cuda_masks")
 local cuda_names = require("network.targets.cuda_names")
 local decoding = require("network.lists.decoding")
+local dropouts = require("network.graph.dropouts")
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
 local records = require("network.targets.cuda_records")
@@ -197,7 +197,7 @@ end
 --   sampled_positions   the address of sampled positions, or nil
 local function list_place_sums(device, net)
   local place_sums, position_table = {}, net.position_table
-  local has_sums = position_table and position_table.from_tables and not position_table.frozen
+  local has_sums = position_table and position_table.is_read_from_tables and not position_table.frozen
   for _, stream in ipairs(has_sums and net.streams or {}) do
     local variables, op = device.variables[stream], lists.find(net.ops, function(operation)
       return operation.kind == "embed" and operation.stream == stream and operation.encoding
@@ -323,7 +323,7 @@ function M.derive(net, lists_by_scope, choices)
     rows = device.rows.list, always = always, training = training,
     lines = { always = cuda_buffers.write_lines(always), training = cuda_buffers.write_lines(training) },
     masks = device.masks, site_count = device.site_count, bits = device.bits,
-    max_dropouts = builder.find_max_dropouts(net),
+    max_dropouts = dropouts.find_max(net),
     has_dropout = device.masks[1] ~= nil or device.bits[1] ~= nil,
     attention_names = cuda_names.name_attentions(device), embeddings = cuda_names.list_embeddings(device),
     streams = device.streams, lengths = net.streams[2] and "lengths" or "int",

@@ -259,7 +259,7 @@ end
 -- The name of the array that sums gradients of a block's learned position table, which are later added over shards;
 -- false if the block has none.
 function M.name_place_sums(op)
-  return is_learned(op) and op.encoding.from_tables and op.scope.name .. "_places" or false
+  return is_learned(op) and op.encoding.is_read_from_tables and op.scope.name .. "_places" or false
 end
 
 -- Whether the backward pass of an operation sums gradients of tables over a shard.

@@ -335,7 +335,7 @@ end
 
 function M.derive(plan, net, lists_by_scope)
   local additive = plan.additive
-  local trains_position_vectors = additive.kind == "learned" and additive.from_tables and not additive.frozen
+  local trains_position_vectors = additive.kind == "learned" and additive.is_read_from_tables and not additive.frozen
   local uses_library = plan.width >= schema.LIBRARY_WIDTH -- products over the batch are worth their launches
   local multiplies_tables = has_any(plan, "has_biases")
   local multiplies = not uses_library or multiplies_tables

@@ -337,7 +337,7 @@ function M.derive(plan, facts, added_vectors)
   local input_draw = added_vectors.kind ~= "none" and plan_input_draw(plan)
   local fields, additive = {}, lists.merge(added_vectors, { draw = input_draw })
   -- Sequences can only share tables of position vectors if they have the same positions.
-  additive.from_tables = not (input_draw and input_draw.kind == "sequence")
+  additive.is_read_from_tables = not (input_draw and input_draw.kind == "sequence")
   add_draws(fields, plan, input_draw)
   fields.token_positions = derive_token_positions(plan, facts.task, input_draw)
   fields.additive, fields.limit = additive, find_limit(plan, additive, input_draw)

@@ -31,6 +31,7 @@ local canonical = require("base.canonical")
 local cpu = require("network.targets.cpu_network")
 local decoding = require("network.lists.decoding")
 local dimensions = require("plan.deriving.dimensions")
+local dropouts = require("network.graph.dropouts")
 local embeddings = require("network.targets.embeddings")
 local features = require("spec.rules.features")
 local handles = require("network.graph.handles")
@@ -325,16 +326,16 @@ end
 -- has_draws: whether training samples positions or dropout, so that the flag --seeds-draws has an effect.
 local function derive_constants(plan, net)
   local embedding, scales = nil, embeddings.list_scales(net)
-  local dropouts = lists.map(net.dropouts, function(d) return dimensions.plan_dropout(d.name, d.rate) end)
-  table.sort(dropouts, function(a, b) return a.name < b.name end)
+  local planned_dropouts = lists.map(net.dropouts, function(d) return dimensions.plan_dropout(d.name, d.rate) end)
+  table.sort(planned_dropouts, function(a, b) return a.name < b.name end)
   for _, op in ipairs(net.ops) do
     embedding = op.kind == "embed" and op.p or embedding
   end
   for _, scale in ipairs(scales) do
     scale.text = scale.value == math.sqrt(plan.width) and "sqrt(WIDTH)" or "as the network states"
   end
-  local has_dropout = dropouts[1] ~= nil
-  return { dropouts = dropouts, has_draws = plan.any_draws or has_dropout,
+  local has_dropout = planned_dropouts[1] ~= nil
+  return { dropouts = planned_dropouts, has_draws = plan.any_draws or has_dropout,
     eval_dropout = plan.resolved.eval.dropout and has_dropout or false,
     noise = features.get_noise_unit(plan.resolved) or false, linear = embedding ~= nil and embedding.kind == "linear",
     inputs = embedding and embedding.rows.count, embedding_scales = scales }
@@ -343,11 +344,12 @@ end
 -- Refuses too many dropouts. In evaluation, each dropout of each layer has an index (EVAL_DROPOUT_DOMAIN), and random
 -- counters have few bits for this index.
 local function limit_dropouts(eval_dropout, net)
-  local dropouts, layers = builder.find_max_dropouts(net), net.repetition_count + 1 -- 1: the part outside of blocks
-  if eval_dropout and dropouts * layers > builder.MAX_DROPOUTS then
+  local max_dropouts, layers = dropouts.find_max(net), net.repetition_count + 1 -- 1: the part outside of blocks
+  if eval_dropout and max_dropouts * layers > dropouts.MAX_DROPOUTS then
     error({ problem = true, field = "eval.dropout",
-      what = ("the model has %d dropouts in each of %d layers, together %d"):format(dropouts, layers,
-        dropouts * layers), expected = ("false, or at most %d dropouts together"):format(builder.MAX_DROPOUTS) }, 0)
+      what = ("the model has %d dropouts in each of %d layers, together %d"):format(max_dropouts, layers,
+        max_dropouts * layers),
+      expected = ("false, or at most %d dropouts together"):format(dropouts.MAX_DROPOUTS) }, 0)
   end
 end
 
