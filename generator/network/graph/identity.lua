@@ -37,6 +37,14 @@ local function describe(op)
   return table.concat(lists.filter(words, function(word) return word end), " ")
 end
 
+-- Returns text 3 of an operation. p: its parameter, or nil.
+local function describe_parameter(p)
+  if not p then
+    return ""
+  end
+  return p.kind == "weight" and table.concat(p.tensors, " ") or p.name
+end
+
 local function identify_scope(scope)
   local origins, list = { [scope.input_value or false] = "input" }, {} -- origins: value -> its origin
   for i, value in ipairs(scope.externals) do
@@ -44,15 +52,16 @@ local function identify_scope(scope)
   end
   for i, op in ipairs(scope.ops) do
     origins[op.out] = tostring(i)
-    local parameter, operands = op.p, lists.map(ops.list_operands(op), function(operand)
+    local operands = lists.map(ops.list_operands(op), function(operand)
       return ("%s %s"):format(operand.role, origins[operand.value])
     end)
-    list[i] = { op.kind, describe(op), not parameter and ""
-        or parameter.kind == "weight" and table.concat(parameter.tensors, " ") or parameter.name,
-      table.concat(operands, ", ") }
+    list[i] = { op.kind, describe(op), describe_parameter(op.p), table.concat(operands, ", ") }
   end
-  return { scope.title, scope ~= scope.net and ("%d times %s"):format(scope.count,
-    scope.passes_by_length and "length" or scope.loops) or "once", list }
+  local times = "once"
+  if scope ~= scope.net then
+    times = ("%d times %s"):format(scope.count, scope.passes_by_length and "length" or scope.loops)
+  end
+  return { scope.title, times, list }
 end
 
 function M.identify(net)

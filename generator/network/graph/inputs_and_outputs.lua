@@ -9,12 +9,15 @@ local lists = require("base.lists")
 
 local M = {}
 
--- Declares the position table of an encoding (the output of facets/additive.lua) and returns its parameter; nil unless
--- the table is learned. path: the name of the table's tensor in files.
-local function declare_positions(scope, encoding, path)
-  return encoding.kind == "learned" and scope:declare({ kind = "table", name = "position_table", tensor = path,
-    columns = scope.net.widths.WIDTH, rows = { count = encoding.rows, text = "POSITION_ROWS" },
-    is_read_from_tables = encoding.is_read_from_tables, table_init = encoding.init, frozen = encoding.frozen }) or nil
+-- Declares the table of learned position vectors and returns its parameter; nil if position vectors are not learned.
+-- encoding: the output of facets/additive.lua; tensor: the table's name in files.
+local function declare_positions(scope, encoding, tensor)
+  if encoding.kind ~= "learned" then
+    return nil
+  end
+  return scope:declare({ kind = "table", name = "position_table", tensor = tensor, columns = scope.net.widths.WIDTH,
+    rows = { count = encoding.rows, text = "POSITION_ROWS" }, is_read_from_tables = encoding.is_read_from_tables,
+    table_init = encoding.init, frozen = encoding.frozen })
 end
 
 -- Adds the position vectors of tokens to a value of a block, and applies dropout to the sum. Each repetition of the
@@ -49,8 +52,8 @@ function M:stream(name)
 end
 
 -- Declares a table with a vector for each token, which the embeddings of streams and the output layer may share. If
--- model.embedding is "linear", it is a linear map of one-hot tokens: the vector of a token is a bias plus a row of a
--- matrix, or the bias alone if the token is blank.
+-- model.embedding is "linear", the table is a linear map of one-hot tokens: the vector of a token is a bias plus a row
+-- of a matrix, or the bias alone if the token is blank.
 function M:table(name)
   local net = self.net
   local p = { name = name, columns = net.widths.WIDTH, init = net.initial, line = checks.find_line(net) }
@@ -63,9 +66,11 @@ function M:table(name)
   return self:declare(p)
 end
 
--- Appends the embedding of a stream: for each token a row of options.table (by default a new table) times
--- options.scale. If options.place (the output of facets/additive.lua) is given, position vectors are added.
--- options.dropout is the dropout rate of the result.
+-- Appends the embedding of a stream: for each token its vector. Options:
+--   table     the table of the vectors, by default a new table
+--   scale     a factor of the vectors, or nil
+--   place     the output of facets/additive.lua, to add position vectors; or nil
+--   dropout   the dropout rate of the result
 function M:embed(name, stream, options)
   local net = self.net
   options = options or {}
@@ -113,8 +118,12 @@ function M:readout(x, choice)
   return { labelled = x, choice = choice }
 end
 
--- The parameter of an output layer without a bias: a table with a row for each class (each output symbol).
-local function make_class_rows(net, x)
+-- The parameter of an output layer that reads x. Without a bias it is a table with a row for each class (each output
+-- symbol).
+local function make_output_parameter(net, x, has_bias)
+  if has_bias then
+    return { kind = "output", name = "output", rows = x.width, columns = net.classes, init = net.initial, bias = true }
+  end
   local classes = net.classes.count
   return { kind = "table", name = "output", tensor = "output.weight", columns = x.width,
     rows = { count = classes, text = "CLASSES" }, table_init = net.initial.weight(x.width.count, classes) }
@@ -134,11 +143,13 @@ function M:classify(readout, options)
     checks.fail(net, "the output layer is tied to a linear embedding",
       'model.embedding = "table", or classify() without tied')
   end
-  local x = readout.labelled
-  local parameter = not options.tied and self:declare(options.bias == false and make_class_rows(net, x)
-    or { kind = "output", name = "output", rows = x.width, columns = net.classes, init = net.initial, bias = true })
-  local op = { kind = "classify", x = x, readout = readout.choice, other_parameters = { parameter or nil },
-    class_table = options.tied or options.bias == false and parameter or nil }
+  local x, has_bias = readout.labelled, options.bias ~= false
+  local op = { kind = "classify", x = x, readout = readout.choice, other_parameters = {}, class_table = options.tied }
+  if not options.tied then
+    local parameter = self:declare(make_output_parameter(net, x, has_bias))
+    op.other_parameters[1] = parameter
+    op.class_table = not has_bias and parameter or nil
+  end
   local padded = net.classes.padded
   net.classified = self:push(op, "logits", { count = padded.count, text = padded.text,
     unpadded_count = net.classes.count })

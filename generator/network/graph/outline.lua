@@ -140,6 +140,22 @@ local function add_operation(sums, times, operation)
   end
 end
 
+-- The sizes, as texts such as "64 x 192", of the weights by which an operation multiplies the row of each token.
+local function list_weight_sizes(op)
+  if op.kind == "product" then
+    return { ("%d x %d"):format(op.x.width.count, count_columns(op)) }
+  elseif op.kind == "recur" then
+    return lists.map(op.products, function(size) return ("%d x %d"):format(size[1], size[2]) end)
+  end
+  return {}
+end
+
+-- The work of an attention for a pair of tokens, as text (`pairs` of M.sum_up).
+local function describe_pair(op, times)
+  local multiply_adds = ops.has_distance_products(op.family) and "three times" or "twice"
+  return ("%s%d channels %s"):format(times > 1 and times .. " x " or "", op.out.width.count, multiply_adds)
+end
+
 -- Sums over the network: per_token, per_pair, per_label, per_distance; and
 --   streams      a list with an entry for each stream:
 --     name, index     its name and its index
@@ -160,27 +176,23 @@ function M.sum_up(net, outline)
     return { name = stream.name, index = stream.index, weights = 0, products = {} }
   end)
   for i, scope in ipairs(net.order) do
-    local terms, times = {}, outline[i].times -- terms: index of a stream, from 1 -> texts of the sizes of weights
+    local times = outline[i].times
+    local sizes = lists.map(sums.streams, function() return {} end) -- for each stream, the sizes of its weights
     for j, op in ipairs(scope.ops) do
       local operation = outline[i].operations[j]
       add_operation(sums, times, operation)
-      if op.kind == "product" then
-        lists.append_to(terms, operation.stream + 1, ("%d x %d"):format(op.x.width.count, count_columns(op)))
-      elseif op.kind == "recur" then
-        for _, size in ipairs(op.products) do
-          lists.append_to(terms, operation.stream + 1, ("%d x %d"):format(size[1], size[2]))
-        end
-      elseif op.kind == "attention" then
+      lists.append(sizes[operation.stream + 1], list_weight_sizes(op))
+      if op.kind == "attention" then
         local name = op.family.name
         sums.families[name] = (sums.families[name] or 0) + times * operation.per_pair
-        pair_texts[#pair_texts + 1] = ("%s%d channels %s"):format(times > 1 and times .. " x " or "",
-          op.out.width.count,
-          ops.has_distance_products(op.family) and "three times" or "twice")
+        pair_texts[#pair_texts + 1] = describe_pair(op, times)
       end
     end
     for s, stream in ipairs(sums.streams) do
-      local text = terms[s] and table.concat(terms[s], " + ") -- for example 5 x (64 x 192 + 64 x 64)
-      stream.products[#stream.products + 1] = text and times > 1 and ("%d x (%s)"):format(times, text) or text
+      if sizes[s][1] then
+        local text = table.concat(sizes[s], " + ") -- for example "64 x 192 + 64 x 64"
+        stream.products[#stream.products + 1] = times > 1 and ("%d x (%s)"):format(times, text) or text
+      end
     end
   end
   for _, stream in ipairs(sums.streams) do
