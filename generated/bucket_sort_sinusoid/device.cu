@@ -1151,7 +1151,7 @@ typedef struct block_state {
     int l;             /* current layer */
     global<const real> input; /* input of the layer */
     int sequences;     /* number of sequences of the shard, or of the group that the block evaluates */
-    int first;         /* index of the first sequence in the arrays of `step` */
+    int first;         /* index of the block's first sequence in the arrays of `step` */
     char *memory;      /* the block's part of the launch's workspace */
     global<parameters> gradient; /* gradient of the shard */
     global<const unsigned short> tokens, labels;
@@ -1653,7 +1653,7 @@ INLINE int shard_start(int sequences, int shards, int shard) {
     return shard * (sequences / shards) + (shard < rest ? shard : rest);
 }
 
-/* Runs the forward and the backward pass of one shard: writes its sums and its gradient. */
+/* Runs the forward and the backward pass of one shard. Writes the shard's sums and its gradient. */
 INLINE void train_shard(int shard) {
     block_state *b = block();
     __syncthreads();
@@ -1716,10 +1716,10 @@ INLINE bool update(double squares, double loss) {
     return true;
 }
 
-/* A chunk of the gradient: its index, and its sum of squares. */
+/* A chunk of the gradient, weighed by its sum of squares. */
 typedef struct weighed {
     double squares;
-    int chunk;
+    int chunk; /* index */
 } weighed;
 
 /* Returns the chunk with the larger sum of squares. If the sums are equal, returns the chunk with the smaller index. */
@@ -1727,7 +1727,7 @@ INLINE weighed heavier(const weighed a, const weighed b) {
     return b.squares > a.squares || (b.squares == a.squares && b.chunk < a.chunk) ? b : a;
 }
 
-/* Returns the chunk with the largest sum of squares to the threads of the first warp. */
+/* Finds the chunk with the largest sum of squares. Only threads of the first warp return this chunk. */
 INLINE weighed find_heaviest(const double *piece_sums) {
     weighed most = {0, 0};
     assume_global(piece_sums);

@@ -111,7 +111,7 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
 }
 
 /* Table values of one position; the table has a row for every position that can occur. */
-enum { ROTATION_PERIOD = 16 }; /* in the channels of all heads, the angles repeat after this number of channels */
+enum { ROTATION_PERIOD = 16 }; /* number of channels after which the angles repeat, counted over all heads */
 typedef struct position_row {
     real rotation[2 * ROTATION_PERIOD]; /* cosines, then signed sines */
 } position_row;

@@ -27,7 +27,7 @@ enum { BRANCH_DROP_BELOW = 6554 }; /* elements with 16 random bits below this nu
 enum { VOCABULARY = TOKENS };
 
 /* Table values of one position; the table has a row for every position that can occur. */
-enum { ROTATION_PERIOD = 16 }; /* in the channels of all heads, the angles repeat after this number of channels */
+enum { ROTATION_PERIOD = 16 }; /* number of channels after which the angles repeat, counted over all heads */
 typedef struct position_row {
     real rotation[2 * ROTATION_PERIOD]; /* cosines, then signed sines */
 } position_row;

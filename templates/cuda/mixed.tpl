@@ -1,4 +1,4 @@
-% local T = streams[2] and "{b->parts[i].T[0], b->parts[i].T[1]}" or "b->parts[i].T[0]"
+% local part_lengths = streams[2] and "{b->parts[i].T[0], b->parts[i].T[1]}" or "b->parts[i].T[0]"
 /* The number of shards of a part that has `sequences` sequences. All sequences of a shard come from one part. */
 INLINE int count_shards(const block_state *b, int sequences) {
     return (sequences + b->largest_shard - 1) / b->largest_shard;
@@ -9,7 +9,7 @@ INLINE int count_shards(const block_state *b, int sequences) {
 INLINE void view_part(block_state *b, int part) {
     shared_tables tables;
     size_t before = 0;
-    for (int i = 0; i < part; i++) before += lay_out_shared(&tables, NULL, ${T});
+    for (int i = 0; i < part; i++) before += lay_out_shared(&tables, NULL, ${part_lengths});
     view_step(b, b->parts + part, b->replica.parameters${tables and ", b->train.tables" or ""}, b->replica.shared + before);
 }
 % else
@@ -38,13 +38,8 @@ INLINE void enter_part(int part) {
 }
 
 % end
-% if cuda.has_begin_step then
-/* Begins the step with index `n` in the launch: cuts its parts into shards, and makes the tables of each part.
- * shards: the number of shards of a batch of one length. */
-% else
-/* Begins the step with index `n` in the launch: cuts its parts into shards. shards: the number of
- * shards of a batch of one length. */
-% end
+/* Begins the step with index `n` in the launch: cuts its parts into shards${cuda.has_begin_step and ", and makes the tables of each part" or ""}.
+ * A shard has at most 1 / `shards` of the step's sequences, rounded up. */
 INLINE void begin_parts(int n, int shards) {
     block_state *b = block();
     __syncthreads();

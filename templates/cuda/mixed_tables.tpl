@@ -14,8 +14,8 @@ INLINE void clear_piece(real *x) {
     for (int i = 0; i < PIECE_PART; i++) x[piece_element(i)] = 0;
 }
 
-/* Adds the gradients from the tables of all parts to the gradient of the step. The gradients of one part at a time are
- * computed in the memory of the first shard's gradient, which is 0 before and after. */
+/* Adds the gradients from the tables of all parts to the gradient of the step. Each iteration of the second loop
+ * computes a part's gradients in the memory of the first shard's gradient. This memory is 0 before and after. */
 INLINE void end_parts(real *gradient) {
     const block_state *b = block();
     team *t = &block()->members;

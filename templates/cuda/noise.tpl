@@ -1,7 +1,8 @@
 enum { NOISE_DOMAIN = 7u }; /* LH_DOMAIN_EVAL_NOISE, stored in bits 24 and above of a site */
 
-/* Samples standard normal numbers for four channels in an evaluation: the quad with index `quad_number` in the vectors of
- * all tokens of an example. place: the index of the embedding. */
+/* Samples a quad of standard normal numbers for an evaluation.
+ *   place         index of the embedding
+ *   quad_number   index of the quad in an example's vectors, [T][WIDTH / 4] */
 INLINE quad draw_noise(unsigned int example, unsigned int place, unsigned int quad_number) {
     const lh_cuda_step *in = &block()->step;
     return normal_quad(in->key, in->step, in->first + example, NOISE_DOMAIN << 24 | in->draw << 8 | place, quad_number);

@@ -6,8 +6,8 @@ INLINE void shift_${block.name}(${block.state} *s, int first, ${device.lengths} 
 }
 
 % end
-/* Moves the pointers of the workspace from sequence 0 to sequence `first`. Masks, and arrays with a dimension before
- * [sequences], are stored shard after shard. */
+/* Moves the pointers of the workspace from sequence 0 to sequence `first`. In each array, the elements of a shard are
+ * contiguous, also if the array has a dimension before [sequences]. */
 INLINE void shift_work(workspace *w, int first, ${device.lengths} T, int label_count, const bool training) {
     const size_t ${device.row_declarations.before_first}, labels = (size_t)first * label_count;
     w->${m.name} += ${m.count}; % for _, m in ipairs(device.always)
@@ -73,8 +73,8 @@ INLINE real *enter_${block.name}(block_state *b, int ${block.index}, int first, 
 
 % end
 % local has_several_blocks = #device.blocks > 1 or device.groups[1] ~= nil
-/* Gives the thread block part `index` of a group of sequences, and the state of the layer at.layer.
- * In blocks of layers without the phase at.phase, the state is the last layer's. % if has_several_blocks
+/* Assigns part `index` of a group of sequences to the thread block, with the state of the layer at.layer.
+ * A block of layers that does not have the phase at.phase gets the state of its last layer. % if has_several_blocks
  *   group   index of the group's first sequence in the batch
  *   all     number of sequences of the group
  *   parts   number of parts of the group

@@ -4,18 +4,18 @@
 INLINE void train_phase(int phase, int shard) {
     const block_state *b = block();
     % include("cuda/phase_choice.tpl", device.pass.train)
-% for _, block in ipairs(device.blocks) do
-% if block.forward.phases[1] then
-    % call(block.name .. "_forward_phase", "phase", block.has_dropout and not eval_dropout and "true")
+% for _, layers in ipairs(device.blocks) do
+% if layers.forward.phases[1] then
+    % call(layers.name .. "_forward_phase", "phase", layers.has_dropout and not eval_dropout and "true")
 % end
-    ${block.name}_backward_phase(phase); % if block.backward.phases[1]
+    ${layers.name}_backward_phase(phase); % if layers.backward.phases[1]
 % end
 % for _, group in ipairs(device.groups) do
     ${group.name}_forward_phase(phase); % if group.forward.phases[1]
     ${group.name}_backward_phase(phase); % if group.backward.phases[1]
 % if group.loss_phases then
     if (phase == ${group.loss_phases.forward}) {
-        const int ${group.index} = b->use;
+        const int ${group.index} = b->use; /* index of the current repetition */
         % include("cuda/op/pass_loss.tpl", group)
     } else if (phase == ${group.loss_phases.backward}) {
         add_branch(all_rows(), ${group.gradient}, b->${group.name}.loss_gradient, ${group.gradient});
@@ -85,9 +85,9 @@ longhand_evaluate_${symbol}(const lh_cuda_evaluate a, const lh_cuda_place at) {
     if (at.phase == LH_CUDA_BEGIN) return begin_step(); % if cuda.has_begin_step
     const int phase = at.phase;
     % include("cuda/phase_choice.tpl", device.pass.evaluate)
-% for _, block in ipairs(device.blocks) do
-% if block.forward.phases[1] then
-    % call(block.name .. "_forward_phase", "phase", block.has_dropout and not eval_dropout and "false")
+% for _, layers in ipairs(device.blocks) do
+% if layers.forward.phases[1] then
+    % call(layers.name .. "_forward_phase", "phase", layers.has_dropout and not eval_dropout and "false")
 % end
 % end
 % for _, group in ipairs(device.groups) do

@@ -3,7 +3,7 @@
 /* Runs one phase of the ${pass.words} pass of a ${name}, outside of its layers. */
 INLINE void ${name}_${pass.words}_phase(int phase) {
     const block_state *b = block();
-    const int ${index} = b->use; % if pass.list == backward and shared_gradients[1]
+    const int ${index} = b->use; /* index of the current repetition */ % if pass.list == backward and shared_gradients[1]
     % include("cuda/phase_choice.tpl", pass.list)
 }
 

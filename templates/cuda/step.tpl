@@ -1,5 +1,6 @@
 
-/* Runs the forward and the backward pass of one shard: writes its sums and its gradient${cuda.by_team and "; for weights of products, stores only the operands of their gradients" or ""}. */
+/* Runs the forward and the backward pass of one shard. Writes the shard's sums and its gradient.${cuda.by_team and "" or " */"}
+ * For weights of products, it stores operands instead; add_up_products computes the gradients from them. */ % if cuda.by_team
 INLINE void train_shard(int shard) {
     block_state *b = block();
     __syncthreads();

@@ -14,7 +14,7 @@ INLINE bool is_constant(int e) {
     return found;
 }
 
-/* Clears the gradient of tensors that are not learned, in one piece. Until the next barrier, only the thread that clears an
+/* Clears a piece's elements of tensors that are not learned. Until the next barrier, only the thread that clears an
  * element reads this element. */
 INLINE void clear_constants(int piece, real *gradient) {
     assume_global(gradient);
@@ -130,8 +130,8 @@ INLINE void fold_gradients(real factor) {
 % for _, struct in ipairs(structs) do
 % if struct.block and struct.shard_sums.members[1] then
     for (int l = 0; l < ${struct.count}; l++) {
-% -- first_back: C text of the index of the first repetition with a gradient
-% local last_pass_start, first_back = device.last_pass_starts[struct.block], device.samples_passes and "count_free_passes() * " .. struct.count or "0"
+% local last_pass_start = device.last_pass_starts[struct.block]
+% local first_with_gradient = device.samples_passes and "count_free_passes() * " .. struct.count or "0"
 % local last_use = last_pass_start and last_pass_start .. " + l" or "l"
         const ${struct.gradients_type} *from = &g->${struct.block}[${last_use}];
         ${struct.name} *into = &to->${struct.block}[l];
@@ -139,7 +139,7 @@ INLINE void fold_gradients(real factor) {
         % include("cuda/fold_member.tpl", { fold = "fold_shards", from = "from->" .. m.name, to = "into->" .. m.name, member = m })
 % end
 % if last_pass_start then
-        for (int use = ${last_pass_start} + l - ${struct.count}; use >= ${first_back}; use -= ${struct.count}) {
+        for (int use = ${last_pass_start} + l - ${struct.count}; use >= ${first_with_gradient}; use -= ${struct.count}) {
             const ${struct.gradients_type} *more = &g->${struct.block}[use];
 % for _, m in ipairs(struct.shard_sums.members) do
             % include("cuda/fold_member.tpl", { fold = "add_shards", from = "more->" .. m.name, to = "into->" .. m.name, member = m })
@@ -154,7 +154,7 @@ INLINE void fold_gradients(real factor) {
 % end
 % end
 % if cuda.has_table_sums then
-    /* Clears gradients to which end_tables adds, or of which end_tables writes only some rows. */
+    /* end_tables adds to these gradients, or writes only some of their rows. */
 % for _, struct in ipairs(structs) do
 % for _, m in ipairs(struct.table_members) do
 % if struct.block then
@@ -179,7 +179,7 @@ INLINE void fold_gradients(real factor) {
 % end
 % paragraph("cuda/decay.tpl") % if optimizer.decay
 % if task.excludes_masked_labels then
-/* Ends a step without counted labels: parameters and optimiser state stay.
+/* Ends a step without counted labels, which changes neither the parameters nor the optimiser's state.
  * Writes the sums of squares of the parameters and of the update, for each piece. */
 INLINE void keep_parameters(void) {
     const lh_cuda_replica *r = &block()->replica;
@@ -194,7 +194,7 @@ INLINE void keep_parameters(void) {
 
 % end
 % if device.rounds then
-/* Stores rounded copies of the weights in a piece, for products. Each thread rounds its own elements of the piece. */
+/* Stores rounded copies of the product weights of a piece. Each thread rounds its own elements of the piece. */
 INLINE void round_weights(int piece) {
     const lh_cuda_replica *r = &block()->replica;
 #pragma unroll
@@ -240,10 +240,10 @@ INLINE bool update(double squares, double loss, double counted) {
     return true;
 }
 
-/* A chunk of the gradient: its index, and its sum of squares. */
+/* A chunk of the gradient, weighed by its sum of squares. */
 typedef struct weighed {
     double squares;
-    int chunk;
+    int chunk; /* index */
 } weighed;
 
 /* Returns the chunk with the larger sum of squares. If the sums are equal, returns the chunk with the smaller index. */
@@ -251,7 +251,7 @@ INLINE weighed heavier(const weighed a, const weighed b) {
     return b.squares > a.squares || (b.squares == a.squares && b.chunk < a.chunk) ? b : a;
 }
 
-/* Returns the chunk with the largest sum of squares to the threads of the first warp. */
+/* Finds the chunk with the largest sum of squares. Only threads of the first warp return this chunk. */
 INLINE weighed find_heaviest(const double *piece_sums) {
     weighed most = {0, 0};
     assume_global(piece_sums);

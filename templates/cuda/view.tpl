@@ -35,7 +35,7 @@ typedef struct block_state {
     int use;           /* index of the current repetition, counted over all loops */ % if device.has_loops
     global<const real> input; /* input of the layer */
     int sequences;     /* number of sequences of the shard, or of the group that the block evaluates */
-    int first;         /* index of the first sequence in the arrays of `step` */
+    int first;         /* index of the block's first sequence in the arrays of `step` */
     char *memory;      /* the block's part of the launch's workspace */ % if cuda.products == "generated"
     global<${cuda.gradients}> gradient; /* gradient of the shard */
     global<const unsigned short> ${device.tokens}, labels;

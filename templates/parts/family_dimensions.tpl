@@ -12,4 +12,4 @@ ${PREFIX}DISTANCE_DRAWS = ${positions.distance.draws}, /* number of samples of d
 % end
 ${PREFIX}SCORE_SETS = ${score.set_count}, /* number of sets of tables that the score reads, one set for each layer */ % if score.per_layer
 ${PREFIX}${requested_value.constant} = ${requested_value.width}, /* ${requested_value.description}, rounded up to a whole vector */ % if requested_value
-${PREFIX}CLIP = ${relative.clip}, /* farther keys share the vector of this distance */ % if relative.kind == "shaw"
+${PREFIX}CLIP = ${relative.clip}, /* keys at larger distances share the vector of this distance */ % if relative.kind == "shaw"

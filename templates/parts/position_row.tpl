@@ -1,7 +1,7 @@
 /* Table values of one position; the table has a row for every position that can occur. */
 % for _, family in ipairs(attentions) do
 % if family.rotation.kind == "rope" then
-enum { ${family.PREFIX}ROTATION_PERIOD = ${family.rotation.period} }; /* in the channels of all heads, the angles repeat after this number of channels */
+enum { ${family.PREFIX}ROTATION_PERIOD = ${family.rotation.period} }; /* number of channels after which the angles repeat, counted over all heads */
 % end
 % end
 typedef struct position_row {

@@ -166,7 +166,7 @@ def read(path):
 
 IN_NORMS = {"weight": "scale", "bias": "offset"}  # names of a norm's parameters in a checkpoint % if norms
 % if #renamed > 0 then
-IN_FILE = {  # attribute: its name in a checkpoint, a reserved name of Python or PyTorch
+IN_FILE = {  # attribute: its name in a checkpoint, which Python or PyTorch reserves
     "${name.name}": "${name.word}", % for _, name in ipairs(renamed)
 }
 % end

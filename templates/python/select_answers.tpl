@@ -9,7 +9,7 @@ def answers(logits, _):
     return logits
 % else
 def answers(logits, _):
-    """[B][1][CLASSES]: the logits, of [B][n][CLASSES], at the last token."""
+    """[B][1][CLASSES]: from logits [B][n][CLASSES], those at the last token."""
     return logits[:, -1:]
 % end
 

@@ -31,12 +31,12 @@ end
 --   state_number  the index of the state of the current repetition in training
 --   first, last   the indices of the first and the last repetition within the current repetition of the parent
 --   past          the index after `last`
---   first_back    the index of the first repetition with a gradient
+--   first_with_gradient   the index of the first repetition with a gradient
 --   in_group      whether the parent is a group
 --   reads_previous_text   C text of a condition: whether the current repetition reads the output of the previous one;
 --                       false if the block runs once in each repetition of a group
 --   input         the address of the input of the first repetition
---   on_host       the fields first, past, first_back and input for the host's list of launches, and in addition
+--   on_host       the fields first, past, first_with_gradient and input for the host's list of launches, with
 --     states      the name of the array of states in this list
 function M.describe(device, op, members)
   local block, parent = op.block, op.scope
@@ -52,12 +52,13 @@ function M.describe(device, op, members)
     stored = repetitions.write_state_count(block), is_progressive = block.is_progressive,
     state_number = repetitions.write_state_index(block, block.index),
     first = first, past = past,
-    first_back = samples_passes and repetitions.write_count(block, repetitions.FREE_PASSES) or first,
+    first_with_gradient = samples_passes and repetitions.write_count(block, repetitions.FREE_PASSES) or first,
     in_group = parent.is_group, reads_previous_text = repetitions.write_reads_previous_text(block),
     last = past .. " - 1",
     input = records.place_outside(device, records.make_scope_text(device, parent), op.x),
     on_host = { first = host_first, past = host_past,
-      first_back = samples_passes and repetitions.write_count(block, cuda_lists.HOST_FREE_PASSES) or host_first,
+      first_with_gradient = samples_passes and repetitions.write_count(block, cuda_lists.HOST_FREE_PASSES)
+        or host_first,
       states = cuda_lists.name_host_states(block),
       input = records.place_outside(device, cuda_lists.make_host_text(device, parent), op.x) },
   }

@@ -1,9 +1,9 @@
-% local keeps_hidden = stores_operand and "true" or "false"
+% local stores_argument = stores_operand and "true" or "false"
 % local storing_arguments = stores_operand and "true, stored_dy" or "false, NULL"
-/* dhidden = the gradients of gate and up. They are computed from the gradient of ${kernel}(gate) * up, which is dy times
- * next_weight transposed. dx = other + dhidden times weight transposed. The two products form a chain. sum: gate and up,
- * stored by the forward pass.
- * other may be NULL.${stores_operand and " Stores dy in stored_dy; stored_dy and dhidden have the layout of store_pair." or ""} */
+/* Computes dhidden, the gradients of gate and up, and dx = other + dhidden times weight transposed.
+ * dy times next_weight transposed is the gradient of ${kernel}(gate) * up.
+ * sum: gate and up, stored by the forward pass. other may be NULL.${stores_operand and "" or " */"}
+ * Stores dy in stored_dy. stored_dy and dhidden have the layout of store_pair. */ % if stores_operand
 % define("NOINLINE void " .. name, "int rows", "const real *dy", stores_operand and "real *stored_dy", "const real *next_weight", "const real *sum", "const real *weight", "const real *other", "real *dhidden", "real *dx")
     assume_global(dy);
     assume_global(next_weight);
@@ -35,8 +35,8 @@
                 store_hidden(d, row, rows, channel, ${channels}, 2 * ${channels}, dhidden + ${channels});
 % end
 % -- store_pair stores two rows together, so the second half of the columns begins at 2 * channels
-                pass_hidden(0, ${keeps_hidden}, COLUMNS, up, row, rows, channel, ${channels}, 2 * ${channels}, dhidden);
-                pass_hidden(1, ${keeps_hidden}, COLUMNS, d, row, rows, channel, ${channels}, 2 * ${channels}, dhidden + 2 * ${channels});
+                pass_hidden(0, ${stores_argument}, COLUMNS, up, row, rows, channel, ${channels}, 2 * ${channels}, dhidden);
+                pass_hidden(1, ${stores_argument}, COLUMNS, d, row, rows, channel, ${channels}, 2 * ${channels}, dhidden + 2 * ${channels});
             }
             chain_products(${rounded}, row, rows, 2, first, ${channels}, COLUMNS, weight, 2 * ${channels}, FINISH_ADD, other,
                     ${inner}, dx, total);

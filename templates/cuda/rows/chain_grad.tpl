@@ -1,10 +1,10 @@
-% local keeps_hidden = stores_operand and "true" or "false"
+% local stores_argument = stores_operand and "true" or "false"
 % local storing_arguments = stores_operand and "true, stored_dy" or "false, NULL"
 % local is_relu = kernel == "relu"
-/* hidden: ${is_relu and "results" or "arguments"} of ${kernel}. dhidden = dy times next_weight transposed, times the slope of ${kernel}; dx = other + dhidden
- * times weight transposed: two products in a chain. other may be NULL. Stores dy in stored_dy; % if stores_operand
- * stored_dy${is_relu and ", hidden" or ""} and dhidden have the layout of store_pair. */ % if stores_operand
- * times weight transposed: two products in a chain. other may be NULL. */ % else
+/* dhidden = dy times next_weight transposed, times the slope of ${kernel}.
+ * dx = other + dhidden times weight transposed.
+ * hidden: ${is_relu and "results" or "arguments"} of ${kernel}. other may be NULL.${stores_operand and "" or " */"}
+ * Stores dy in stored_dy. stored_dy${is_relu and ", hidden" or ""} and dhidden have the layout of store_pair. */ % if stores_operand
 % define("NOINLINE void " .. name, "int rows", "const real *dy", stores_operand and "real *stored_dy", "const real *next_weight", "const real *hidden", "const real *weight", "const real *other", "real *dhidden", "real *dx")
     assume_global(dy);
     assume_global(next_weight);
@@ -35,7 +35,7 @@
                     *gradient *= ${kernel}_slope(value); % else
                 }
                 store_hidden(d, row, rows, channel, ${channels}, ${channels}, dhidden); % if not stores_operand
-                pass_hidden(0, ${keeps_hidden}, COLUMNS, d, row, rows, channel, ${channels}, ${channels}, dhidden);
+                pass_hidden(0, ${stores_argument}, COLUMNS, d, row, rows, channel, ${channels}, ${channels}, dhidden);
             }
             chain_products(${rounded}, row, rows, 1, first, ${channels}, COLUMNS, weight, ${channels}, FINISH_ADD, other,
                     ${inner}, dx, total);

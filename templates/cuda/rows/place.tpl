@@ -3,14 +3,14 @@
 % local token_index = decodes and "block()->current" or "row % v->" .. T -- within the sequence
 % local row_index = decodes and "row * v->" .. T .. " + block()->current" or "row" -- within all sequences
 % local times_tokens = decodes and "" or " * v->" .. T
-% local place = token_index
+% local position_text = token_index
 % if differs_by_sequence then
-% place = "position[" .. row_index .. "]"
+% position_text = "position[" .. row_index .. "]"
 % elseif draw then
-% place = ("position[%s]"):format(token_index)
+% position_text = ("position[%s]"):format(token_index)
 % end
 % local minus_first = is_learned and draw and draw.first == 1 and " - " .. draw.PREFIX .. "FIRST_POSITION" or ""
-/* out = x + vectors of the tokens' positions${dropout and ", with dropout by the mask keep, or without if keep is NULL" or ""}. */
+/* out = x + vectors of the tokens' positions${dropout and ", with dropout by the mask `keep`; without dropout if `keep` is NULL" or ""}. */
 % define("NOINLINE void " .. name, "const real *x", is_learned and "const real *vectors", dropout and "const unsigned char *keep", "real *out")
     const step_view *v = &block()->view;
     const int count = block()->sequences${times_tokens} * WIDTH;
@@ -20,8 +20,8 @@
     assume_global(vectors); % if is_learned
     for (int e = 4 * threadIdx.x; e < count; e += 4 * THREADS) {
         const int row = e / WIDTH, c = e % WIDTH;
-        const quad added = *(const quad *)(vectors + (${place}${minus_first}) * WIDTH + c); % if is_learned
-        const quad added = *(const quad *)(v->tables[${place}].${encoding.member} + c); % else
+        const quad added = *(const quad *)(vectors + (${position_text}${minus_first}) * WIDTH + c); % if is_learned
+        const quad added = *(const quad *)(v->tables[${position_text}].${encoding.member} + c); % else
         quad y = *(const quad *)(x + e);
 #pragma unroll
         for (int i = 0; i < 4; i++) {
