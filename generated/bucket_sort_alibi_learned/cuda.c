@@ -125,7 +125,7 @@ typedef struct score_tables {
     reals by_distance; /* [HEADS][query - key] */
 } score_tables;
 
-/* Lays out the arrays for T tokens in memory; memory NULL: only counts bytes. */
+/* Lays out the arrays for T tokens in memory. If memory is NULL, only counts bytes. */
 INLINE void lay_out_score(score_tables *s, char *memory, size_t *used, int T) {
     s->distances = 2 * T - 1;
     s->by_distance = (real *)reserve(memory, used, (size_t)HEADS * s->distances * sizeof(real));

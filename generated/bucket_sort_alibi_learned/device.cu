@@ -1177,7 +1177,7 @@ typedef struct score_tables {
     reals by_distance; /* [HEADS][query - key] */
 } score_tables;
 
-/* Lays out the arrays for T tokens in memory; memory NULL: only counts bytes. */
+/* Lays out the arrays for T tokens in memory. If memory is NULL, only counts bytes. */
 INLINE void lay_out_score(score_tables *s, char *memory, size_t *used, int T) {
     s->distances = 2 * T - 1;
     s->by_distance = (real *)reserve(memory, used, (size_t)HEADS * s->distances * sizeof(real));
@@ -1704,7 +1704,8 @@ NOINLINE void classify_backward(const real *x, parameters *g) {
     __syncthreads();
 }
 
-/* The products of the network, each compiled once, because less code fits better into the instruction cache. */
+/* The products of the network. Each function is compiled once, since less code fits better into the instruction
+ * cache. */
 NOINLINE void product_forward(int rows, int columns, int K, const real *x, const real *weight, const real *bias,
         bool rectified, real *y) {
     product(rows, columns, K, COLUMNS, x, K, ROWS, weight, columns, rectified ? FINISH_BIAS_RELU : FINISH_BIAS, bias,

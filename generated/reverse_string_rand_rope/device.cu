@@ -1543,7 +1543,8 @@ NOINLINE void classify_backward(const real *x, parameters *g) {
     __syncthreads();
 }
 
-/* The products of the network, each compiled once, because less code fits better into the instruction cache. */
+/* The products of the network. Each function is compiled once, since less code fits better into the instruction
+ * cache. */
 NOINLINE void product_forward(int rows, int columns, int K, const real *x, const real *weight, const real *bias,
         bool rectified, real *y) {
     product(rows, columns, K, COLUMNS, x, K, ROWS, weight, columns, rectified ? FINISH_BIAS_RELU : FINISH_BIAS, bias,

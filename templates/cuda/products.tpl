@@ -1,4 +1,4 @@
-/* The products of the network, each compiled once, because less code fits better into the instruction cache. */
+/* The products of the network. Each function is compiled once, since less code fits better into the instruction cache. */
 % if not cuts_by_warp then
 NOINLINE void product_forward(int rows, int columns, int K, const real *x, const real *weight, const real *bias,
         bool rectified, real *y) {

@@ -94,7 +94,7 @@ INLINE real *${c.block}_${c.name}_cache(int use) {
 % end
 % if cuda.by_team then
 
-/* The index of the first row of repetition `use` in a shard's stored operands, an even number. */
+/* The number of rows before repetition `use` in a shard's stored operands. A repetition has an even number of rows. */
 INLINE size_t count_rows_before(int use, int T) { return (size_t)use * ((block()->most_sequences * T + 1u) / 2 * 2); }
 % end
 % if device.rounds then

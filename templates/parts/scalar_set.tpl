@@ -5,7 +5,7 @@ typedef struct ${set} {
     ${t.declared}${t.name};${t.comment} % for _, t in ipairs(members)
 } ${set};
 
-/* Lays out the arrays for ${cross and "T queries and S keys" or "T tokens"} in memory; memory NULL: only counts bytes. */
+/* Lays out the arrays for ${cross and "T queries and S keys" or "T tokens"} in memory. If memory is NULL, only counts bytes. */
 INLINE void ${lay_out}(${set} *s, char *memory, size_t *used, ${lengths}) {
     s->${n.name} = ${n.value}; % for _, n in ipairs(numbers)
     s->${t.name} = (${t.type} *)reserve(memory, used, ${t.count} * sizeof(${t.type})); % for _, t in ipairs(members)

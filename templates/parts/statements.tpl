@@ -1,5 +1,5 @@
-% -- Prints statements of generator/expression/emit.lua. In the printed text, `group` points to the sums of a group of
-% -- queries, and `d` to the gradients of tables.
+% -- Prints a list of statements (generator/expression/emit.lua). In the printed text, `group` points to the sums of a
+% -- group of queries, and `d` to the gradients of tables.
 % for _, s in ipairs(list) do
 % if s.kind == "set" then
 ${s.indent}${s.type} ${s.name} = ${s.value};

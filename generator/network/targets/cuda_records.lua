@@ -391,7 +391,7 @@ function backward.place_grad(device, text, entry)
   local sums = M.name_place_sums(op)
   return { call = "routine(mask, dy, vectors)", routine = find_function(device, op.scope.name .. "_places_grad", {
     template = "cuda/rows/place_grad.tpl", encoding = op.encoding, dropout = op.dropout and op.dropout.name or false,
-    learned = is_learned(op), sums = sums, T = variables.T,
+    is_learned = is_learned(op), sum_member = sums, T = variables.T,
     sampled_positions = names.name_layer_draws(variables, op, "block()->l") }),
     vectors = is_learned(op) and not sums and text.g .. op.p.name or false,
     mask = op.dropout and describe_dropout(device, op, true).mask or false }

@@ -4,6 +4,6 @@ add_up(b->replica.shard_sums + shard, count_passes() > 1);
 % elseif training then
 add_up(b->replica.shard_sums + shard);
 % else
-% local before = cuda.products == "library" and "0" or "(size_t)(blockIdx.x / a.team) * a.sequences"
-write_answers(${device.has_passes and "(lh_cuda_loop_answer *)" or ""}a.answers, (real *)a.logits, a.classes, ${before});
+% local first_result = cuda.products == "library" and "0" or "(size_t)(blockIdx.x / a.team) * a.sequences"
+write_answers(${device.has_passes and "(lh_cuda_loop_answer *)" or ""}a.answers, (real *)a.logits, a.classes, ${first_result});
 % end

@@ -1,7 +1,8 @@
-% local adds_to_vectors, draw = learned and not sums, encoding.draw
+% -- sum_member: the member of table_sums to which the gradients of the vectors go, or false
+% local adds_to_vectors, draw = is_learned and not sum_member, encoding.draw
 % local minus_first = draw and draw.first == 1 and " - " .. draw.PREFIX .. "FIRST_POSITION" or ""
 % local words = dropout and "Applies dropout to dy, the gradient of the sum, in place" or "Computes the gradients of the vectors of positions"
-/* ${words}${dropout and learned and ", and computes the gradients of the vectors of positions" or ""}. */
+/* ${words}${dropout and is_learned and ", and computes the gradients of the vectors of positions" or ""}. */
 % define("NOINLINE void " .. name, dropout and "const unsigned char *keep", (dropout and "" or "const ") .. "real *dy", adds_to_vectors and "real *dvectors")
     const int T = block()->view.${T}, sequences = block()->sequences;
     assume_global(dy);
@@ -22,8 +23,8 @@
             dvectors[(position[row]${minus_first}) * WIDTH + c] += dy[row * WIDTH + c];
         }
     }
-% elseif sums then
-    real *to = block()->sums.${sums} + (size_t)block()->l * T * WIDTH;
+% elseif sum_member then
+    real *to = block()->sums.${sum_member} + (size_t)block()->l * T * WIDTH;
     for (int e = threadIdx.x; e < T * WIDTH; e += THREADS) {
         real sum = 0;
         for (int sequence = 0; sequence < sequences; sequence++) sum += dy[sequence * T * WIDTH + e];

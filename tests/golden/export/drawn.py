@@ -204,7 +204,8 @@ def check(path=HERE / "stored.jsonl"):
         stored = torch.tensor(example["logits"])
         found = compute_logits(model, example, len(stored))
         difference = float((found - stored).abs().max() / stored.abs().max().clamp(min=1))
-        worst = worst if difference <= worst or worst != worst else difference  # NaN counts as the worst
+        if difference > worst or difference != difference:  # NaN counts as the worst
+            worst = difference
         sequences, logits = sequences + 1, logits + stored.numel()
     good = sequences > 0 and worst <= TOLERANCE
     print(f"{sequences} sequences, {logits} logits: largest difference {worst:.2e}, tolerance {TOLERANCE:.0e}: "
