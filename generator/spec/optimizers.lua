@@ -2,9 +2,9 @@
 --
 -- Fields of an entry:
 --   name, doc, fingerprints, used, shared   the fields of a kind (schema.lua, `kinds`)
---   fields    lists of the optimiser's fields in the spec. A field is an entry of schema.lua with `name` in place of
---             `path` and `only`, and `words`, the names of the setting in other libraries. Two optimisers may share a
---             list
+--   fields    lists of the optimiser's fields in the spec; two optimisers may share a list. A field is an entry of
+--             schema.lua without `path` and `only`. It also has `name`, its name in train.optimizer, and `words`, the
+--             names of the setting in other libraries
 --   title     the optimiser's usual name
 --   plan(settings)   returns, for the settings of the optimiser in the spec,
 --     routine     the name in functions: <routine>_update in kernels/cpu/<header>.h, <routine>_piece in `kernels`, and

@@ -150,10 +150,10 @@ typedef struct lh_ref_family {
     lh_ref_rope rotation;
     int period; /* period of the positions in rotations; 0: unchanged */
     lh_ref_relative relative;
-    int clip, farthest; /* Shaw: distances -clip .. farthest have rows of the table */
-    bool divided;       /* lh_ref_cope.divided */
-    lh_ref_cope_mistake cope_mistake;
-    bool has_score; /* the batch's score is added to the logits */
+    int clip, farthest;               /* Shaw: distances -clip .. farthest have rows of the table */
+    bool divided;                     /* lh_ref_cope.divided */
+    lh_ref_cope_mistake cope_mistake; /* a deliberate mistake, which a test sets; also the next two */
+    bool has_score;                   /* the batch's score is added to the logits */
     int gate_sign;  /* `sign` of lh_ref_forget; 0: no gates. With -1 (CABLE), products are not divided */
     bool has_grape; /* terms of additive GRAPE (lh_ref_grape) are added to the logits */
     lh_ref_grape_mistake grape_mistake;

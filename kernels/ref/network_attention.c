@@ -178,7 +178,7 @@ static lh_ref_row_sums describe_row_sums(const run *r, const tape_entry *entry) 
                              .mistake = family->sums_mistake};
 }
 
-/* Whether the family adds terms to the logits that are computed from queries, keys or gates. */
+/* Whether the logits of the family contain terms that are computed from queries, keys or gates. */
 static bool has_terms(const lh_ref_family *family) {
     return family->gate_sign != 0 || family->relative == LH_REF_COPE || family->has_grape || family->sums_rows;
 }
@@ -235,7 +235,7 @@ static lh_ref_attention describe_softmax(const run *r, const tape_entry *entry) 
                               .content_bias = get_parameter(entry, LH_REF_CONTENT_BIAS),
                               .position_bias = get_parameter(entry, LH_REF_POSITION_BIAS),
                               .score = values->score,
-                              .undivided = family->gate_sign < 0,
+                              .undivided = family->gate_sign < 0, /* CABLE */
                               .temperature = family->temperature,
                               .keep = values->keep,
                               .logits = values->logits};

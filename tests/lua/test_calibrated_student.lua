@@ -110,8 +110,8 @@ end
 
 TestControls = {}
 
--- Lines of cross-attention with three heads; head 1 has no line. The controls of these lines are named values, shifted,
--- heads and random.
+-- Lines of cross-attention with three heads; head 1 has no line. These lines have four controls: "values",
+-- "shifted", "heads" and "random".
 local FAMILY = { choices = { align = "right" }, list = {
   { head = 0, direction = -1, index = 3, value = 0 }, { head = 0, direction = 0, index = 0, value = -1 },
   { head = 2, direction = 1, index = -2, value = -0.5 }, { head = 2, direction = 1, index = 0, value = -2 },

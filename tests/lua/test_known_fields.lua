@@ -50,9 +50,12 @@ function TestKnownFields.test_included_templates_read_known_fields()
     'templates/p:2:3: \'part.wrods\' is not in the plan | did you mean "words"?')
 end
 
-function TestKnownFields.test_items_after_a_list_and_tables_made_by_templates_are_unchecked()
-  lu.assertEquals(render_text("a % if layers[3]\nb % else\n% local t = { name = size }\n${t.name}c % if not t.size\n"),
-    "b\n4c\n")
+function TestKnownFields.test_index_past_the_end_of_a_list_is_unchecked()
+  lu.assertEquals(render_text("a % if layers[3]\nb % else\n"), "b\n")
+end
+
+function TestKnownFields.test_tables_that_templates_make_are_unchecked()
+  lu.assertEquals(render_text("% local t = { name = size }\n${t.name}c % if not t.size\n"), "4c\n")
 end
 
 function TestKnownFields.test_other_code_may_read_absent_fields()

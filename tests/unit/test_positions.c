@@ -97,7 +97,8 @@ static void test_positions_have_the_documented_counter(void **state) {
     assert_int_equal(out, 100 + (int)lh_rng_below(&rng, 1000));
 }
 
-/* Distances to the right equal the result of lh_draw_distances; distances to the left have a site of their own. */
+/* Distances to the right equal the result of lh_draw_distances. Distances to the left have a site of their own: its
+ * place is LH_PLACE_DRAWN_LEFT in LH_DOMAIN_POSITIONS, and LH_PLACE_LEFT in LH_DOMAIN_EVAL. */
 static void test_signed_distances_ascend_to_both_sides(void **state) {
     lh_draw draw = make_draw(3);
     int32_t buffer[2 * 64 + 1], right[64], scratch[64], *middle = buffer + 64;

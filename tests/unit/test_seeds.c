@@ -18,8 +18,8 @@ typedef struct trained_model {
     lh_step_metrics metrics[STEPS];
 } trained_model;
 
-/* Trains a model with random rows and dropout. start: parameters and optimiser state before the first step; NULL: those
- * that the seed gives. */
+/* Trains a model with random positions and dropout. start: parameters and optimiser state before the first step; NULL:
+ * the seed's. */
 static trained_model train(uint64_t seed, lh_separate_seeds part_seeds, lh_state *start) {
     static lh_spec spec;
     lh_error error;

@@ -34,8 +34,8 @@ local function add_parameters(facts, parameters)
   for _, p in ipairs(parameters) do
     if p.from then
       table.insert(facts.own, { name = p.name, text = "nn.Parameter(torch.empty(HEADS, WIDTH // HEADS))" })
-      table.insert(facts.products, { name = p.name, row = p.from, unit = p.unit or false,
-        along_columns = p.from == "key" and ".transpose(-1, -2)" or "" })
+      table.insert(facts.products, { name = p.name, operand = p.from, unit = p.unit or false,
+        transposition = p.from == "key" and ".transpose(-1, -2)" or "" })
     elseif p.per == "token" then
       table.insert(facts.maps, p.name)
     elseif not p.learned then

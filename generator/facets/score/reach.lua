@@ -163,14 +163,14 @@ end
 -- second is whether the score is a sum of the logit and other terms; the logit may have a factor with one value for all
 -- keys.
 function M.find_reached(root)
-  local cache, is_visited, reached, is_summand = {}, {}, {}, true
+  local cache, is_visited, reached, is_logit_summand = {}, {}, {}, true
   local only_reached = true
   local function visit(term)
     visit_nodes(term, only_reached, function(node)
       if node.parameter then
         reached[node.parameter] = true
       end
-      is_summand = is_summand and (node.name ~= "score" or node == term) -- the symbol `score` is the logit
+      is_logit_summand = is_logit_summand and (node.name ~= "score" or node == term) -- the symbol `score` is the logit
     end)
   end
   local function walk(node)
@@ -187,7 +187,7 @@ function M.find_reached(root)
     end
   end
   walk(root)
-  return reached, is_summand
+  return reached, is_logit_summand
 end
 
 M.CANCELS = "all keys of a query get the same addition, which softmax cancels"

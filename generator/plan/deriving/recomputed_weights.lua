@@ -13,8 +13,8 @@ local lists = require("base.lists")
 
 local M = {}
 
--- Limits of stored weights: 4 MiB for one sequence, in all repetitions of all layers and attentions; 512 KiB for one
--- head, whose gradients of logits take as many bytes again.
+-- Limits of stored weights: for one sequence, in all repetitions of all layers and attentions; and for one head. The
+-- gradients of a head's logits, which are not counted, need the same memory in addition.
 local MAX_SEQUENCE_BYTES, MAX_HEAD_BYTES = 4 << 20, 512 << 10
 local QUERIES = 32 -- queries whose weights are recomputed together
 

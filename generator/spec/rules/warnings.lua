@@ -142,7 +142,7 @@ local function warn_unreached(context, report, warnings)
     local formula = score.root and score or score.families and score.families[name]
     local view = setmetatable({ causal = families.is_causal(model, name, context.resolved.encoding),
       spec_report = report, family = name ~= "self" and name or nil, formula = formula }, { __index = context })
-    -- For a facet that families share, spec_report names the field encoding.mask; family_report: encoding.cross.mask.
+    -- Example: if families share encoding.mask, spec_report names this field; family_report names encoding.cross.mask.
     local family_report = reports.make(view, warnings)
     facets.call(facets, "warn_unreached", view, family_report)
   end

@@ -52,7 +52,7 @@ study, whose digests are in README.txt.
 ]]
 
 local COMPLETE = [[
-The texts of these licences, as the distribution has them, are in licences.
+The folder licences has the texts of these licences from the distribution.
 ]]
 
 local MISSING = [[

@@ -34,7 +34,7 @@ typedef struct lh_train_run {
     lh_eval_result *results;      /* [conditions], validation first; NULL before the evaluation */
     lh_eval_result *best_results; /* results of the best checkpoint; NULL: not evaluated, or it is the last one */
     int conditions;               /* number of conditions of an evaluation */
-    int finished_validations;     /* 0 during validation, then the number of validation conditions; for progress */
+    int finished_validations;     /* for progress: 0 until all validation conditions are evaluated, then their number */
     lh_status status;             /* status and error of the run after its end */
     lh_error error;
 } lh_train_run;
@@ -57,8 +57,9 @@ lh_status lh_train_run_open(lh_train_run *train_run, lh_error *error);
  * before any run advances: the file may belong to a run that is overwritten. */
 lh_status lh_train_runs_load_init(lh_train_run *train_runs, int count, lh_error *error);
 
-/* Does the next piece of the work of an lh_train_run, from loading its state to its evaluation; an lh_group_advance.
- * Returns whether work remains. A failure is stored in the run's status and error, and ends only this run. */
+/* Does the next piece of a run's work, such as loading its state, some steps or its evaluation; returns whether work
+ * remains. A failure is stored in the run's status and error, and ends only this run. This is an lh_group_advance, and
+ * train_run an lh_train_run. */
 bool lh_train_run_advance(void *train_run);
 
 void lh_train_run_close(lh_train_run *train_run);

@@ -3,8 +3,8 @@
  * product of a step.
  *
  * A training loop that reads parameters and metrics between steps must see the values of its own step. So a launch
- * makes no more steps than any engine has requested, and starts only after every engine has returned
- * all steps of the previous launch and was called again.
+ * makes only as many steps as every engine has requested. It starts after every engine has returned all steps of the
+ * previous launch and was called again.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,14 +16,14 @@
 
 static const double LAUNCH_SECONDS = 0.2; /* approximate limit for the duration of a launch */
 
-/* Limit for the launches of wide models in the stream at once. At about this number a driver would block the calling
- * thread, which makes batches while launches run. */
+/* Wide models: the largest number of launches that wait in the stream at one time. At about this number, a driver would
+ * block the calling thread, which makes batches while launches run. */
 enum { MAX_LAUNCHES = 1024 };
 
 /* ---- failures ---- */
 
-/* Records the failure of the step after the finished steps, and removes the engine from training; its failed_metrics
- * and failure_message must be set. */
+/* Records that the first unfinished step has failed, and removes the engine from training. Its failed_metrics and
+ * failure_message must be set. */
 static void fail_engine(lh_cuda_engine *engine, lh_status status) {
     engine->failure = status;
     lh_cuda_deactivate(engine);
@@ -137,7 +137,7 @@ static lh_status start_wide_steps(lh_cuda_fleet *fleet, int replica, int count, 
     return status;
 }
 
-/* Starts the active replicas first, first + 1, ..., side by side. */
+/* Starts the active replicas with the indices `first`, `first` + 1, ... side by side. */
 static lh_status launch_round(lh_cuda_fleet *fleet, int first, int count, lh_error *error) {
     const lh_cuda_arena *arena = &fleet->arena;
     const lh_cuda_driver *driver = fleet->driver;

@@ -75,8 +75,9 @@ function M.correlate(x, y)
   return { points = #x, pearson = M.pearson(x, y), spearman = M.spearman(x, y) }
 end
 
--- Returns two results of M.correlate for samples { x, y }, two lists each: over the numbers of all samples together,
--- and over the means of the samples.
+-- A sample is { x, y }, two lists of numbers. Returns two results of M.correlate:
+--   over the numbers of all samples together
+--   over the means of each sample's x and y
 function M.correlate_samples(samples)
   local function correlate(join, reduce)
     return M.correlate(join(samples, function(sample) return reduce(sample.x) end), join(samples,

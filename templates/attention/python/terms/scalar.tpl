@@ -31,6 +31,6 @@ values = {}
 % for _, product in ipairs(score.products) do
 vector = self.score["${product.name}"]
 vector = vector / vector.norm(dim=-1, keepdim=True).clamp(min=1e-6) % if product.unit
-values["${product.name}"] = (${product.row} @ vector[..., None])${product.along_columns}
+values["${product.name}"] = (${product.operand} @ vector[..., None])${product.transposition}
 % end
 score = ${names.change_score}(score${score.passed_arguments}).to(query)
