@@ -51,7 +51,6 @@ local LONGEST_LINE = 94 -- characters of an indented expression, without the oth
 local WIDE = 22 -- characters that an expression may have beyond LONGEST_LINE if it is only assigned
 -- The largest indent of statements at each level, in columns; it is 4 more inside a loop over keys.
 local INDENT = { outer = 8, key = 12, lane = 12, head = 16, after = 12 }
-local TERM_PRECEDENCE = 12 -- text of a lower precedence (syntax.lua) needs parentheses after a plus sign
 local RANK = { outer = 1, key = 2, lane = 3, head = 4, after = 5 }
 
 -- The first part of a variable's name, by operation. neg is the arithmetic sign, negate is the logical "not".
@@ -301,7 +300,7 @@ function Emitter:emit_effect(effect, level)
   local is_added = statement.kind == "gather_distance" or statement.kind == "gather_sum"
   local defines = false
   statement.value = effect.is_index and self:print_index(effect.node, level)
-    or self:print_line(effect.node, defines, used_characters, is_added and TERM_PRECEDENCE or 0)
+    or self:print_line(effect.node, defines, used_characters, is_added and syntax.PRODUCT or 0)
   if effect.kind == "result" and not self.environment.is_scalar and not self:is_vector(effect.node) then
     statement.value = ("broadcast(%s)"):format(statement.value)
   end

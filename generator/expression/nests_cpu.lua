@@ -23,6 +23,7 @@ local emit = require("expression.emit")
 local leaves = require("expression.leaves")
 local lists = require("base.lists")
 local nests = require("expression.nests")
+local syntax = require("expression.syntax")
 
 local M = {}
 
@@ -102,7 +103,7 @@ function M.make_environment(build, class)
       .. assert(cross_symbols[name] or symbols[name] or COMMON_SYMBOLS[name], name)
   end
   function out.integer(name)
-    return INTEGERS[name], 14 -- the precedence of a primary expression
+    return INTEGERS[name], syntax.PRIMARY
   end
   function out.row_sum(node)
     return node.is_gradient and "group->" .. node.name or ("load(sums + %s)"):format(M.write_sum_index(build, node))

@@ -62,8 +62,8 @@ local INTEGERS = {
   score = {},
   token = {},
 }
-local NAME_PRECEDENCE = 14
-local PRECEDENCES = { ["-o"] = 13, ["j - i"] = 11, ["i + j"] = 11 } -- precedences of the texts above
+-- Text above -> its precedence in C, if it is not a name, an element or a call.
+local PRECEDENCES = { ["-o"] = syntax.UNARY, ["j - i"] = syntax.SUM, ["i + j"] = syntax.SUM }
 -- Symbol that is a real in C -> its text.
 local NUMBERS = { score = "logit", dscore = "dscore" }
 
@@ -138,14 +138,14 @@ function M.make_environment(build, class)
   out.has_only_lane_level = class == "score" or class == "token" -- nests for one head and one pair or token
   function out.integer(name)
     local text = name == "key" and build.cross and "key_position[j]" or INTEGERS[class][name] or COMMON_INTEGERS[name]
-    return text and (name == "distance" and build.prefix or "") .. text, PRECEDENCES[text] or NAME_PRECEDENCE
+    return text and (name == "distance" and build.prefix or "") .. text, PRECEDENCES[text] or syntax.PRIMARY
   end
   function out.symbol(name)
     local integer, precedence = out.integer(name)
     if not integer then
       return (assert(NUMBERS[name], name))
     end
-    return "(real)" .. (precedence < 13 and "(" .. integer .. ")" or integer)
+    return "(real)" .. (precedence < syntax.UNARY and "(" .. integer .. ")" or integer)
   end
   function out.row_sum(node)
     return ("%s[%d]"):format(node.is_gradient and "dsums" or "sums", node.list_index)

@@ -3,8 +3,7 @@
 -- The functions are methods of the emitter (emit.lua). Its method print(node, min_precedence, level) prints a node or
 -- the node's name.
 -- Argument: level, the level of the loop nest that uses the text.
--- Output: a text, and its precedence in C. A larger number binds more tightly. 13: a unary operator or a cast. 14: text
--- that never needs parentheses.
+-- Output: a text, and its precedence in C.
 
 local functions = require("expression.functions")
 local lists = require("base.lists")
@@ -13,11 +12,15 @@ local leaves = require("expression.leaves")
 
 local M = {}
 
+-- Precedences of C: a larger number binds more tightly. Casts are UNARY. PRIMARY: text that never needs parentheses.
+local CONDITIONAL, OR, AND, EQUALITY, ORDER, SUM, PRODUCT, UNARY, PRIMARY = 3, 4, 5, 8, 9, 11, 12, 13, 14
+M.SUM, M.PRODUCT, M.UNARY, M.PRIMARY = SUM, PRODUCT, UNARY, PRIMARY
+
 -- Operation -> { operator in C, precedence }.
-local BINARY = { add = { " + ", 11 }, sub = { " - ", 11 }, mul = { " * ", 12 }, div = { " / ", 12 } }
+local BINARY = { add = { " + ", SUM }, sub = { " - ", SUM }, mul = { " * ", PRODUCT }, div = { " / ", PRODUCT } }
 -- Operation -> { operator in C, precedence, C function for vectors }.
-local COMPARE = { less = { " < ", 9, "less_than" }, less_equal = { " <= ", 9, "at_most" },
-  equal = { " == ", 8, "equals" }, all = { " && ", 5, "both" }, any = { " || ", 4, "either" } }
+local COMPARE = { less = { " < ", ORDER, "less_than" }, less_equal = { " <= ", ORDER, "at_most" },
+  equal = { " == ", EQUALITY, "equals" }, all = { " && ", AND, "both" }, any = { " || ", OR, "either" } }
 
 function M:find_dependencies(node)
   return lower.find_dependencies(self.state, node)
@@ -49,9 +52,9 @@ M.print_vector, M.print_mask = make_conversion("broadcast"), make_conversion("ma
 -- The text of an integer node as an index in C, and the text's precedence.
 function M:print_integer(node, level)
   if node.op == "number" then
-    return ("%d"):format(node.value), node.value < 0 and 13 or 14
+    return ("%d"):format(node.value), node.value < 0 and UNARY or PRIMARY
   elseif node.op == "index" then
-    return M.name_index(node), 14
+    return M.name_index(node), PRIMARY
   end
   local text, precedence
   if node.op == "symbol" then
@@ -66,7 +69,7 @@ function M:print_integer(node, level)
     right = node.op == "sub" and right_precedence <= operator[2] and "(" .. right .. ")" or right
     return left .. operator[1] .. right, operator[2]
   end
-  return "(int)" .. self:print(node, 13, level), 13
+  return "(int)" .. self:print(node, UNARY, level), UNARY
 end
 
 function M:print_lookup(node, level)
@@ -83,16 +86,17 @@ end
 
 function M:print_select(node, level)
   if not self:is_vector(node) then
-    return ("%s ? %s : %s"):format(self:print(node[1], 4, level), self:print(node[2], 4, level),
-      self:print(node[3], 4, level)), 3
+    local parts = lists.map(node, function(argument) return self:print(argument, CONDITIONAL + 1, level) end)
+    return ("%s ? %s : %s"):format(table.unpack(parts)), CONDITIONAL
   end
   local mask = self:print_mask(node[1], level)
   if node[3].op == "number" and node[3].value == 0 then
-    return ("keep_where(%s, %s)"):format(mask, self:print_vector(node[2], level)), 14
+    return ("keep_where(%s, %s)"):format(mask, self:print_vector(node[2], level)), PRIMARY
   elseif node[2].op == "number" and node[2].value == 0 then
-    return ("keep_where(not_of(%s), %s)"):format(mask, self:print_vector(node[3], level)), 14
+    return ("keep_where(not_of(%s), %s)"):format(mask, self:print_vector(node[3], level)), PRIMARY
   end
-  return ("choose(%s, %s, %s)"):format(mask, self:print_vector(node[2], level), self:print_vector(node[3], level)), 14
+  local values = { self:print_vector(node[2], level), self:print_vector(node[3], level) }
+  return ("choose(%s, %s, %s)"):format(mask, values[1], values[2]), PRIMARY
 end
 
 function M:print_call(node, level)
@@ -107,7 +111,7 @@ function M:print_comparison(node, level)
   local form = COMPARE[node.op]
   if self:is_vector(node) then
     local convert = (node.op == "all" or node.op == "any") and self.print_mask or self.print_vector
-    return ("%s(%s, %s)"):format(form[3], convert(self, node[1], level), convert(self, node[2], level)), 14
+    return ("%s(%s, %s)"):format(form[3], convert(self, node[1], level), convert(self, node[2], level)), PRIMARY
   end
   return self:print(node[1], form[2], level) .. form[1] .. self:print(node[2], form[2] + 1, level), form[2]
 end
@@ -121,12 +125,12 @@ end
 -- Operation -> the method that prints a node of this operation.
 local printers = {
   lookup = M.print_lookup, select = M.print_select, bucket = M.print_bucket,
-  number = function(self, node) return self.environment.literal(node.value), node.value < 0 and 13 or 14 end,
+  number = function(self, node) return self.environment.literal(node.value), node.value < 0 and UNARY or PRIMARY end,
   truth = function(_, node) return node.value and "true" or "false" end,
   symbol = function(self, node) return self.environment.symbol(node.name) end,
   table = function(self, node) return self.environment.load(node.table) end,
   row_sum = function(self, node) return self.environment.row_sum(node) end,
-  index = function(_, node) return "(real)" .. M.name_index(node), 13 end,
+  index = function(_, node) return "(real)" .. M.name_index(node), UNARY end,
   value = function(self, node) return self.environment.value(node.parameter) end,
   parameter = function(self, node)
     return self.environment.parameter(node.parameter) .. (leaves.has_head(node.parameter) and "[h]" or "[0]")
@@ -143,19 +147,19 @@ function M:print_whole(node, level)
     local right = (node.op == "sub" or node.op == "div") and operator[2] + 1 or operator[2]
     return self:print(node[1], operator[2], level) .. operator[1] .. self:print(node[2], right, level), operator[2]
   elseif node.op == "neg" then
-    return "-" .. self:print(node[1], 14, level), 13
+    return "-" .. self:print(node[1], PRIMARY, level), UNARY
   elseif node.op == "negate" then -- the opposite of a truth value
     if self:is_vector(node) then
-      return ("not_of(%s)"):format(self:print(node[1], 0, level)), 14
+      return ("not_of(%s)"):format(self:print(node[1], 0, level)), PRIMARY
     end
-    return "!" .. self:print(node[1], 14, level), 13
+    return "!" .. self:print(node[1], PRIMARY, level), UNARY
   elseif COMPARE[node.op] then
     return self:print_comparison(node, level)
   elseif functions.rows[node.op] then
-    return self:print_call(node, level), 14
+    return self:print_call(node, level), PRIMARY
   end
   local text, precedence = printers[node.op](self, node, level)
-  return text, precedence or 14
+  return text, precedence or PRIMARY
 end
 
 return M
