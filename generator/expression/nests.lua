@@ -210,6 +210,62 @@ function M.make_gradients(build, class, tables)
   return make_nest(build, class, contents)
 end
 
+-- C text of the index of head h's row (or column) for an item of a list. list_index: the item's index, from 0.
+local function write_row(build, list_index)
+  return list_index == 0 and "h" or (list_index > 1 and list_index .. " * " or "") .. build.heads .. " + h"
+end
+
+local function write_row_count(build, item_count)
+  return (item_count ~= 1 and item_count .. " * " or "") .. build.heads
+end
+
+-- Makes the effects of an entry of token_numbers. list_index: the entry's index, from 1. Two results:
+--   the effect that stores the numbers
+--   a list of effects that add to the gradients of the values from which the numbers are computed
+-- Sets head_row in the entry's tables: C text of the index of head h's row, or nil for "h".
+local function make_token_effects(build, environment, entry, list_index)
+  local head_row = list_index > 1 and ("(%s)"):format(write_row(build, list_index - 1)) or nil
+  for _, class in ipairs({ "query", "key" }) do
+    if entry[class] then
+      entry[class].head_row = head_row
+    end
+  end
+  local by_token = lists.merge(entry.key or entry.query, { class = "key" })
+  local gradient = build.builder:leaf("table", "d_" .. by_token.key, { table = {
+    name = "d_" .. entry.name, class = "key", per_head = true, per_layer = false, gradient_of = by_token } })
+  local derived_entries = derive.derive(build.builder, { [entry.value] = gradient }, function(leaf)
+    return leaf.op == "value"
+  end)
+  return lists.merge(build.target.make_filling(build, by_token, "token"), { node = entry.value }),
+    lists.map(derived_entries, function(derived)
+      return { kind = "add", target = "d" .. environment.value(derived.leaf.parameter), node = derived.gradient,
+        loops = derived.loops }
+    end)
+end
+
+-- The parameters whose values of tokens the entries of token_numbers read, in the order of their names.
+local function list_value_parameters(token_numbers)
+  local parameters = {}
+  for _, entry in ipairs(token_numbers) do
+    walk(entry.value, function(node)
+      if node.op == "value" then
+        parameters[node.parameter.name] = node.parameter
+      end
+    end)
+  end
+  return lists.map(canonical.sort_keys(parameters), function(name) return parameters[name] end)
+end
+
+-- Returns an item of `values` (M.make_running). maps, products: the lists of the items before it.
+local function describe_value(build, environment, p, maps, products)
+  local value = { name = environment.value(p), parameter = p, unit = p.unit or false,
+    vector = (p.unit and "unit_" or "p->" .. build.prefix .. "score_") .. p.name }
+  value.column = not p.from and write_row(build, #maps) or nil
+  value.start = p.from == "key" and " + WIDTH" or ""
+  value.vector_offset = ({ [0] = "", " + WIDTH" })[#products] or (" + %d * WIDTH"):format(#products)
+  return value
+end
+
 -- The statements for the numbers that each token has (lower.lua, token_numbers): running sums, and terms. Each sum or
 -- term has a row of numbers for each head. Output, or nil without such numbers:
 --   fill       statements that compute the terms from the values of consecutive tokens
@@ -232,51 +288,21 @@ function M.make_running(build, token_numbers)
   if not token_numbers[1] then
     return nil
   end
-  local environment, fill, backward, values = build.target.make_environment(build, "token"), {}, {}, {}
-  -- C text of the index of head h's row (or column) for an item of a list. list_index: the item's index, from 0.
-  local function write_row(list_index)
-    return list_index == 0 and "h" or (list_index > 1 and list_index .. " * " or "") .. build.heads .. " + h"
-  end
+  local environment, fill, backward = build.target.make_environment(build, "token"), {}, {}
   for i, entry in ipairs(token_numbers) do
-    local row = i > 1 and ("(%s)"):format(write_row(i - 1)) or nil
-    local by_token = lists.merge(entry.key or entry.query, { class = "key", head_row = row })
-    for _, class in ipairs({ "query", "key" }) do
-      if entry[class] then
-        entry[class].head_row = row
-      end
-    end
-    fill[#fill + 1] = lists.merge(build.target.make_filling(build, by_token, "token"), { node = entry.value })
-    local gradient = build.builder:leaf("table", "d_" .. by_token.key, { table = {
-      name = "d_" .. entry.name, class = "key", per_head = true, per_layer = false, gradient_of = by_token } })
-    for _, derived in ipairs(derive.derive(build.builder, { [entry.value] = gradient }, function(leaf)
-      return leaf.op == "value"
-    end)) do
-      backward[#backward + 1] = { kind = "add", target = "d" .. environment.value(derived.leaf.parameter),
-        node = derived.gradient, loops = derived.loops }
-    end
-    walk(entry.value, function(node)
-      if node.op == "value" then
-        values[node.parameter.name] = node.parameter
-      end
-    end)
+    local filling, gradient_effects = make_token_effects(build, environment, entry, i)
+    fill[i] = filling
+    lists.append(backward, gradient_effects)
   end
   local function emit_lane(effects)
     return emit.make_statements(build.state, environment, effects).lane
   end
-  local function count_rows(count)
-    return (count ~= 1 and count .. " * " or "") .. build.heads
-  end
   local out = { fill = emit_lane(fill), backward = emit_lane(backward), token_numbers = token_numbers,
-    row_count = count_rows(#token_numbers), maps = {}, products = {} }
+    row_count = write_row_count(build, #token_numbers), maps = {}, products = {} }
   local sum_count = lists.count(token_numbers, function(entry) return entry.is_sum end)
-  out.sum_row_count = sum_count > 0 and count_rows(sum_count) or false
-  out.values = lists.map(canonical.sort_keys(values), function(name)
-    local p, product_count = values[name], #out.products
-    local value = { name = environment.value(p), parameter = p, unit = p.unit or false,
-      column = not p.from and write_row(#out.maps) or nil, start = p.from == "key" and " + WIDTH" or "",
-      vector_offset = product_count == 0 and "" or product_count == 1 and " + WIDTH"
-        or (" + %d * WIDTH"):format(product_count),
-      vector = (p.unit and "unit_" or "p->" .. build.prefix .. "score_") .. p.name }
+  out.sum_row_count = sum_count > 0 and write_row_count(build, sum_count) or false
+  out.values = lists.map(list_value_parameters(token_numbers), function(p)
+    local value = describe_value(build, environment, p, out.maps, out.products)
     table.insert(p.from and out.products or out.maps, value)
     return value
   end)
