@@ -5,9 +5,9 @@
 -- a list of the folders or checkpoints of runs. Output: an exit code and a message; files in the folder `out`.
 --
 -- An analysis is a module with run(opened, options). opened: a list of sources, which are opened runs (source.lua); or
--- a study with its cells read (cells.lua); or a paper's numbers (published.lua). options also have `folder`, for
--- temporary files, and, if a study is opened, `study`. The result is a list of files { path, text },
--- which also has these fields:
+-- a study with the results of its cells (cells.lua); or a paper's numbers (published.lua). options also have `folder`,
+-- for temporary files, and, if a study is opened, `study`. The result is a list of files { path, text }, which also has
+-- these fields:
 --   picture   a picture of panels (panels.lua) without the field `name`, or a script of gnuplot
 --   tables    nil, or a list of tables (made by sheets.lua) and texts. All items are printed and written as
 --             text; the tables are also written as LaTeX

@@ -1,7 +1,8 @@
 -- Statistical tests over seeds between the cells of a study, or of any runs (docs/analyses.md).
 --
--- Input: a study with its cells read, and { axis, reference, split, margin, above, resamples, seed } of the command
--- line. Output: as in analyze.lua, with the files compare.csv (a pair per line), groups.csv, seeds.csv.
+-- Input: a study with the results of its cells (cells.lua), and { axis, reference, split, margin, above, resamples,
+-- seed } of the command line. Output: as in analyze.lua, with the files compare.csv (a pair per line), groups.csv,
+-- seeds.csv.
 
 local captions = require("lab.study.report.tables.captions")
 local exact = require("lab.study.analyze.mathematics.exact")

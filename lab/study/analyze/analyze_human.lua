@@ -1,9 +1,10 @@
 -- Accuracies of models compared with accuracies of humans, puzzle by puzzle (docs/analyses.md).
 --
--- Input: a study with its cells read, whose runs were evaluated by puzzle, and { split, human, column, trials, without,
--- copies, resamples, seed }. Output: as in analyze.lua, with human.csv (a cell per line), puzzles.csv, vectors.csv.
--- Puzzles are numbered from 1, their ids from 0. Every `copies` consecutive puzzles are copies of one puzzle, their
--- base. The vectors of a puzzle are the rows and columns that have to be combined to solve it (docs/analyses.md).
+-- Input: a study with the results of its cells (cells.lua), whose runs were evaluated by puzzle, and { split, human,
+-- column, trials, without, copies, resamples, seed }. Output: as in analyze.lua, with human.csv (a cell per line),
+-- puzzles.csv, vectors.csv. Puzzles are numbered from 1, their ids from 0. Every `copies` consecutive puzzles are
+-- copies of one puzzle, their base. The vectors of a puzzle are the rows and columns that have to be combined to solve
+-- it (docs/analyses.md).
 
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local cell_groups = require("lab.study.analyze.cell_groups")

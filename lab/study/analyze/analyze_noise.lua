@@ -1,8 +1,9 @@
 -- Accuracy of a study's models with noise on their embeddings (docs/analyses.md).
 --
--- Input: a study with its cells read, and { project, provide, folder, study, split, length, examples, draws, seed,
--- noise, relative, axis, say }: noise is a list of standard deviations. Output: as in analyze.lua, with the file
--- noise.csv (a run and a deviation per line). Errors of trainers end the analysis: see source.lua.
+-- Input: a study with the results of its cells (cells.lua), and { project, provide, folder, study, split, length,
+-- examples, draws, seed, noise, relative, axis, say }: noise is a list of standard deviations. Output: as in
+-- analyze.lua, with the file noise.csv (a run and a deviation per line). Errors of trainers end the analysis: see
+-- source.lua.
 
 local colours = require("lab.study.report.figures.colours")
 local curves = require("lab.study.report.figures.curves")

@@ -1,9 +1,9 @@
 -- The analysis `power`: the number of seeds that a difference of means needs, from the spread of scores of pilot runs
 -- or of a paper's numbers.
 --
--- Input: a study with its cells read, or with options.published the file of a paper's numbers (published.lua); and the
--- options { differences, power (in percent), split, metric }. Output: as in analyze.lua, with power.csv (a line per
--- standard deviation and difference).
+-- Input: a study with the results of its cells (cells.lua), or with options.published the file of a paper's numbers
+-- (published.lua); and the options { differences, power (in percent), split, metric }. Output: as in analyze.lua, with
+-- power.csv (a line per standard deviation and difference).
 
 local colours = require("lab.study.report.figures.colours")
 local curves = require("lab.study.report.figures.curves")

@@ -1,8 +1,8 @@
 -- Similarity of attention between all models of a study (docs/analyses.md).
 --
--- Input: a study with its cells read, and { project, provide, folder, study, split, length, examples, seed, say,
--- trained_only, reference }. Output: as in analyze.lua, with the files similarity.csv (a pair of cells, a step and a
--- layer per line), levels.csv. Errors of trainers end the analysis: see source.lua.
+-- Input: a study with the results of its cells (cells.lua), and { project, provide, folder, study, split, length,
+-- examples, seed, say, trained_only, reference }. Output: as in analyze.lua, with the files similarity.csv (a pair of
+-- cells, a step and a layer per line), levels.csv. Errors of trainers end the analysis: see source.lua.
 
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local cell_groups = require("lab.study.analyze.cell_groups")

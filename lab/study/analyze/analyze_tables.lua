@@ -1,8 +1,9 @@
 -- Position tables: their distance from a fixed table, and their similarity (docs/analyses.md).
 --
--- Input: a study with its cells read, and { project, folder, grid, reference, split }. grid: { rows, columns }, the
--- grid's numbers of rows and of columns; reference: "grid" or "line". Output: as in analyze.lua, with the files
--- tables.csv (a table per line), correlations.csv, similarity.csv.
+-- Input: a study with the results of its cells (cells.lua), and { project, folder, grid, reference, split }:
+--   grid        { rows, columns }: the numbers of rows and of columns of the grid
+--   reference   "grid" or "line"
+-- Output: as in analyze.lua, with the files tables.csv (a table per line), correlations.csv, similarity.csv.
 
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local cell_groups = require("lab.study.analyze.cell_groups")

@@ -1,7 +1,8 @@
 -- The cells of a study as groups for comparisons.
 --
--- Input: a study with its cells read (cells.lua). Output: sets { name, groups }. The groups of a set are cells that
--- differ along one axis alone; the set's name is the common values of these cells on the other axes. A group:
+-- Input: a study with the results of its cells (cells.lua). Output: sets { name, groups }. The groups of a set are
+-- cells that differ along one axis alone; the set's name is the common values of these cells on the other axes. A
+-- group:
 --   set          the set that contains the group
 --   cell         the group's cell
 --   value        the cell's value on the axis

@@ -1,8 +1,8 @@
 -- Opens a folder of runs as a study.
 --
 -- Input: { project, runs, study, scale, metric }, the options of the verbs; runs is a folder. Output of M.open: the
--- study with its cells read (cells.lua); the field `task` of a cell has the facts of its task (project:settle_task), or
--- is nil. Further fields of the study:
+-- study with the results of its cells (cells.lua); the field `task` of a cell has the facts of its task
+-- (project:settle_task), or is nil. Further fields of the study:
 --   path       the path of its file, or the folder of runs
 --   get_plan   a function from make_planner
 --   problems   messages on damage outside the runs
@@ -84,7 +84,7 @@ local function has_runs(study)
   end) ~= nil
 end
 
--- Returns the study with its cells read; if no cell has runs, the study as it was swept.
+-- Returns the study with the results of its cells; if no cell has runs, the study as it was swept.
 local function read(options, expanded)
   local study = cells.read_study(expanded, options.runs, options.metric)
   if expanded.snapshot and not has_runs(study) then

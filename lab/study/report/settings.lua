@@ -1,8 +1,8 @@
 -- Compares the settings of runs with the settings of a paper.
 --
--- Input: a study with its cells read, and the paper's settings, a file of spec/published with the columns setting and
--- value. Output: a list of { name, value, paper, differs }: the name of a setting; the runs' values and the paper's as
--- texts, paper nil if unknown; differs is true only if both are known and unequal.
+-- Input: a study with the results of its cells (cells.lua), and the paper's settings, a file of spec/published with the
+-- columns setting and value. Output: a list of { name, value, paper, differs }: the name of a setting; the runs' values
+-- and the paper's as texts, paper nil if unknown; differs is true only if both are known and unequal.
 
 local canonical = require("base.canonical")
 local cells = require("lab.study.read.cells")

@@ -1,7 +1,8 @@
 -- The strip below a panel of scores by length: the shares of test sequences that are new to a model.
 --
--- Input: a study with its cells read, a complete panel (curves.lua), the panel's lines, { cell, style } each. Output:
--- the strip, nil if nothing is new. A curve that several cells share is grey; any other curve has its cell's colour.
+-- Input: a study with the results of its cells (cells.lua), a complete panel (curves.lua), the panel's lines, { cell,
+-- style } each. Output: the strip, nil if nothing is new. A curve that several cells share is grey; any other curve has
+-- its cell's colour.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")

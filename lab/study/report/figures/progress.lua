@@ -1,6 +1,6 @@
 -- Panels of loss and accuracy during training, set by set, for a figure of a report.
 --
--- Input: a study with its cells read, an item { lines, panels, splits }.
+-- Input: a study with the results of its cells (cells.lua), an item { lines, panels, splits }.
 -- Output: panels for curves.lua, one for each set and each value of the axis `panels`. A panel without curves is left
 -- out. The x axis is in epochs if all runs record the steps of an epoch; else in steps.
 --

@@ -1,8 +1,8 @@
 -- A table of a report: every cell on every set on which it was evaluated, in all metrics but the loss.
 --
--- Input: a study with its cells read (cells.lua). Output: a table as in score_tables.lua: rows are cells, columns are
--- sets; each entry has a value for each metric, the median over the seeds at the chosen learning rate. nil if no run at
--- a chosen rate has an evaluation.
+-- Input: a study with the results of its cells (cells.lua). Output: a table as in score_tables.lua: rows are cells,
+-- columns are sets; each entry has a value for each metric, the median over the seeds at the chosen learning rate. nil
+-- if no run at a chosen rate has an evaluation.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")

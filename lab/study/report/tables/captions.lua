@@ -1,6 +1,7 @@
 -- Captions of scores: the lengths or conditions of a mean, the decoding, the examples that chose the learning rate.
 --
--- Input: a study with its cells read (cells.lua), or a part of a study. Output: sentences, or parts of sentences.
+-- Input: a study with the results of its cells (cells.lua), or a part of a study. Output: sentences, or parts of
+-- sentences.
 
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")

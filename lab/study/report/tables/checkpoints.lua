@@ -1,8 +1,8 @@
 -- A table of a report: every cell's score at the last step, at the best checkpoint, and late in training.
 --
--- Input: a study with its cells read (cells.lua). Output: a table (score_tables.lua) with a row for each cell; nil
--- unless a run at a chosen learning rate has a best checkpoint. Numbers are medians over the runs at a cell's chosen
--- learning rate.
+-- Input: a study with the results of its cells (cells.lua). Output: a table (score_tables.lua) with a row for each
+-- cell; nil unless a run at a chosen learning rate has a best checkpoint. Numbers are medians over the runs at a cell's
+-- chosen learning rate.
 
 local captions = require("lab.study.report.tables.captions")
 local cost = require("lab.study.report.tables.cost")

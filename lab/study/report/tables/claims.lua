@@ -1,6 +1,6 @@
 -- A table of a report: a claim about the scores of single seeds, and whether the runs show it.
 --
--- Input: a study with its cells read, an item { rows, at, bound, passes }:
+-- Input: a study with the results of its cells (cells.lua), an item { rows, at, bound, passes }:
 --   rows     the name of an axis; each of its values has a row
 --   at       numbers on the axis of the evaluation, such as lengths; each number has a column
 --   bound    { above = score } or { below = score }

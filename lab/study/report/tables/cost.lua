@@ -1,7 +1,7 @@
 -- Costs of a study's runs: parameters, tokens, operations, times, and the learning rates that were tried.
 --
--- Input: a study with its cells read (cells.lua) and get_plan (open_study.lua). Output: M.make_cells_table returns a
--- table (score_tables.lua); M.compute returns the cost of one run, with nil for unknown numbers:
+-- Input: a study with the results of its cells (cells.lua) and get_plan (open_study.lua). Output: M.make_cells_table
+-- returns a table (score_tables.lua); M.compute returns the cost of one run, with nil for unknown numbers:
 --   parameters   the number of parameters
 --   tokens       the number of tokens, of all streams, in the sequences of the whole training
 --   flops        floating-point operations: the plan's number for a step times the number of steps

@@ -3,8 +3,8 @@
 --   exact match by a further axis of the examples, such as the count of carries
 --   scores by the noise on embeddings, and by the number of passes
 --
--- Input: a study with its cells read (cells.lua). Output: tables as in score_tables.lua, none if runs lack such
--- numbers. All numbers are of runs at the chosen learning rate.
+-- Input: a study with the results of its cells (cells.lua). Output: tables as in score_tables.lua, none if runs lack
+-- such numbers. All numbers are of runs at the chosen learning rate.
 
 local canonical = require("base.canonical")
 local entries = require("lab.study.report.tables.table_entries")

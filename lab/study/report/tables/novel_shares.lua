@@ -1,11 +1,10 @@
 -- Novelty in a report: scores by length, next to shares that tell how much of a test sequence occurs in no training
 -- sequence (lab/pages/novelty.lua).
 --
--- Input: a study with its cells read (cells.lua) and get_plan (open_study.lua). Output: M.find returns, for a cell, a
--- table from lengths to shares { positions, distances, keys }, empty if they are unknown; a cell's shares are computed
--- only once.
--- M.make_cells_table returns a table as in score_tables.lua, with rows for some lengths of each cell; nil if no cell
--- was evaluated at a length with something new.
+-- Input: a study with the results of its cells (cells.lua) and get_plan (open_study.lua). Output: M.find returns, for a
+-- cell, a table from lengths to shares { positions, distances, keys }, empty if they are unknown; a cell's shares are
+-- computed only once. M.make_cells_table returns a table as in score_tables.lua, with rows for some lengths of each
+-- cell; nil if no cell was evaluated at a length with something new.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")

@@ -1,10 +1,10 @@
 -- A table of a report: scores at single lengths, or at numbers of another axis of the evaluation.
 --
--- Input: a study with its cells read, an item { rows, at }, the paper's numbers (published.lua). Output: a table as in
--- score_tables.lua, with a row for each value of the axis item.rows and a column for each number in item.at. In the
--- paper's file, the column with the name of the evaluation's axis has the numbers that item.at lists, and the column
--- with the metric's name has scores. Rows with a text in `quoted` are results that the paper quotes from another paper:
--- the table lists them at its end, with a note.
+-- Input: a study with the results of its cells (cells.lua), an item { rows, at }, the paper's numbers (published.lua).
+-- Output: a table as in score_tables.lua, with a row for each value of the axis item.rows and a column for each number
+-- in item.at. In the paper's file, the column with the name of the evaluation's axis has the numbers that item.at
+-- lists, and the column with the metric's name has scores. Rows with a text in `quoted` are results that the paper
+-- quotes from another paper: the table lists them at its end, with a note.
 
 local captions = require("lab.study.report.tables.captions")
 local cells = require("lab.study.read.cells")

@@ -1,9 +1,9 @@
 -- A table of a report: up to which length each cell's models generalise, and how many of its seeds do.
 --
--- Input: a study with its cells read (cells.lua). Output: a table as in score_tables.lua: rows are cells; nil if no run
--- at a chosen learning rate was evaluated at several lengths. The reach of a run is the greatest evaluated length whose
--- result meets the study's criterion (metrics.lua): the results at all greater lengths miss it; results at smaller
--- lengths may miss it, too.
+-- Input: a study with the results of its cells (cells.lua). Output: a table as in score_tables.lua: rows are cells; nil
+-- if no run at a chosen learning rate was evaluated at several lengths. The reach of a run is the greatest evaluated
+-- length whose result meets the study's criterion (metrics.lua): the results at all greater lengths miss it; results at
+-- smaller lengths may miss it, too.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")

@@ -2,7 +2,8 @@
 -- run, split and length. If an evaluation is by another axis, the column `length` has values of this axis. The column
 -- `axis` has its name.
 --
--- Input: a study with its cells read. Output: files for write.files, which are written line by line.
+-- Input: a study with the results of its cells (cells.lua). Output: files for write.files, which are written line by
+-- line.
 
 local captions = require("lab.study.report.tables.captions")
 local cost = require("lab.study.report.tables.cost")

@@ -1,7 +1,7 @@
 -- Tables of a report: our measurements next to a paper's numbers.
 --
--- Input: a study with its cells read (cells.lua), an item (items.lua), the paper's numbers (published.lua). Output: a
--- table for the renderers:
+-- Input: a study with the results of its cells (cells.lua), an item (items.lua), the paper's numbers (published.lua).
+-- Output: a table for the renderers:
 --   name      the name of files and labels
 --   title     the text above the table
 --   caption   a text below the title, or nil

@@ -1,10 +1,10 @@
 -- A table of a report: how much of the variance of scores comes from each seed, for runs that have separate seeds for
 -- parts of their random numbers (lab/study/read/seeds.lua).
 --
--- Input: a study with its cells read (cells.lua). Output: a table as in score_tables.lua, with a row for each cell
--- whose seeds are crossed: every combination of the seeds of two or three parts has a run. nil without such a cell.
--- Parts whose seeds change together are one factor. The factors are random effects. The variance component of a set T
--- of factors is estimated by the method of moments from the mean squares MS_S of an analysis of variance without
+-- Input: a study with the results of its cells (cells.lua). Output: a table as in score_tables.lua, with a row for each
+-- cell whose seeds are crossed: every combination of the seeds of two or three parts has a run. nil without such a
+-- cell. Parts whose seeds change together are one factor. The factors are random effects. The variance component of a
+-- set T of factors is estimated by the method of moments from the mean squares MS_S of an analysis of variance without
 -- replication:
 --   component_T = (sum of (-1)^(|S| - |T|) MS_S) / (product of n_i over the factors i outside T)
 -- The sum is over all sets S that contain T, and n_i is the number of seeds of factor i.

@@ -1,9 +1,9 @@
 -- A table of a report: the spread of scores over seeds within each value of an axis, and between these values.
 --
--- Input: a study with its cells read, an item { rows, of }. Output: a table as in score_tables.lua, with a row for each
--- value of the axis `rows`. Each value of the axis `of` has a mean over its seeds. "sd within" is the root of the
--- pooled variance of scores around these means; "sd between" is the root of the additional variance of the means, by
--- the method of moments for one random effect:
+-- Input: a study with the results of its cells (cells.lua), an item { rows, of }. Output: a table as in
+-- score_tables.lua, with a row for each value of the axis `rows`. Each value of the axis `of` has a mean over its
+-- seeds. "sd within" is the root of the pooled variance of scores around these means; "sd between" is the root of the
+-- additional variance of the means, by the method of moments for one random effect:
 --   variance = (mean square between values - mean square within values) / (effective number of runs of a value)
 -- A negative variance counts as 0.
 

@@ -1,7 +1,8 @@
 -- A table of a report: the steps and the time of training until an evaluation during training reaches a threshold.
 --
--- Input: a study with its cells read, an item { rows, threshold (in percent), split }. Output: a table as in
--- score_tables.lua, with a row for each value of an axis. Its columns, for runs at the chosen learning rate:
+-- Input: a study with the results of its cells (cells.lua), an item { rows, threshold (in percent), split }. Output: a
+-- table as in score_tables.lua, with a row for each value of an axis. Its columns, for runs at the chosen learning
+-- rate:
 --   steps                        the step of the first evaluation at or above the threshold
 --   hours, minutes or seconds    the time of training until this step
 --   runs                         the number of runs that reach the threshold
