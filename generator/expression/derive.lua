@@ -35,8 +35,8 @@ for name, row in next, functions.rows do
   rules[name], has_zero_gradients[name] = row.gradient, not row.gradient
 end
 
--- Makes the predicate leads_to_leaf(node): whether a gradient of the node reaches a wanted leaf.
-local function make_predicate(is_wanted)
+-- Returns the function leads_to_leaf(node): whether a gradient of the node reaches a wanted leaf.
+local function make_leads_to_leaf(is_wanted)
   local results = {}
   local function leads_to_leaf(node)
     if results[node] == nil then
@@ -55,8 +55,8 @@ end
 
 -- The state of one derivation:
 --   builder, stops   the arguments of M.derive
---   found            the list of entries so far
---   wants            wants(node): whether the node needs a gradient
+--   entries          the list of entries so far
+--   leads_to_leaf    the result of make_leads_to_leaf
 local Walk = {}
 Walk.__index = Walk
 
@@ -77,9 +77,9 @@ end
 
 local LEAVES = { symbol = true, parameter = true, lookup = true, table = true, row_sum = true, value = true }
 
--- Propagates the gradient of a sum to its term. Some parts of the term do not depend on the sum's index. A gradient of
--- such a part is summed over the index, and added to outer_gradients.
-function Walk:add_sum(outer_gradients, node, gradient, loops)
+-- Propagates the gradient of a sum into the sum's term. Some parts of the term do not depend on the sum's index. The
+-- gradient of such a part is summed over the index, and added to outer_gradients.
+function Walk:propagate_sum(outer_gradients, node, gradient, loops)
   local inner_gradients, constant_gradients = { [node[1]] = gradient }, {}
   self:descend(inner_gradients, lists.join(loops, { node.index }), function(child, gradient_of_child)
     if ir.depends_on(child, node.index) then
@@ -95,38 +95,46 @@ function Walk:add_sum(outer_gradients, node, gradient, loops)
   end
 end
 
--- Propagates gradients (node -> its gradient) to the leaves. take(node, gradient) returns whether it has processed the
--- gradient; take may be nil.
+-- Propagates the gradient of a node to its arguments, or makes the entry of a leaf.
+function Walk:propagate(gradients, node, gradient, loops)
+  if LEAVES[node.op] or self.stops[node] then
+    self.entries[#self.entries + 1] = { leaf = node, gradient = gradient, loops = loops }
+    return
+  elseif node.op == "sum" then
+    self:propagate_sum(gradients, node, gradient, loops)
+    return
+  end
+  local argument_gradients = table.pack(rules[node.op](self.builder, node, gradient, self.leads_to_leaf))
+  for i, argument in ipairs(node) do
+    if self.leads_to_leaf(argument) then
+      self:add(gradients, argument, assert(argument_gradients[i], node.op))
+    end
+  end
+end
+
+-- Propagates gradients (node -> its gradient) to the leaves. take(node, gradient) may process a gradient itself, and
+-- returns whether it did; take may be nil.
 function Walk:descend(gradients, loops, take)
   while next(gradients) do
     local node = find_last_node(gradients)
     local gradient = gradients[node]
     gradients[node] = nil
-    if take and take(node, gradient) then -- luacheck: ignore 542
-    elseif LEAVES[node.op] or self.stops[node] then
-      self.found[#self.found + 1] = { leaf = node, gradient = gradient, loops = loops }
-    elseif node.op == "sum" then
-      self:add_sum(gradients, node, gradient, loops)
-    else
-      local argument_gradients = table.pack(rules[node.op](self.builder, node, gradient, self.wants))
-      for i, argument in ipairs(node) do
-        if self.wants(argument) then
-          self:add(gradients, argument, assert(argument_gradients[i], node.op))
-        end
-      end
+    if not (take and take(node, gradient)) then
+      self:propagate(gradients, node, gradient, loops)
     end
   end
 end
 
 function M.derive(builder, gradients, is_wanted, stops)
   stops = stops or {}
-  local walk = setmetatable({ builder = builder, found = {}, wants = make_predicate(is_wanted), stops = stops }, Walk)
-  local wanted_gradients = {}
+  local walk = setmetatable({ builder = builder, stops = stops, entries = {},
+    leads_to_leaf = make_leads_to_leaf(is_wanted) }, Walk)
+  local needed_gradients = {}
   for node, gradient in next, gradients do
-    wanted_gradients[node] = walk.wants(node) and gradient or nil
+    needed_gradients[node] = walk.leads_to_leaf(node) and gradient or nil
   end
-  walk:descend(wanted_gradients, {})
-  local entries = lists.filter(walk.found, function(entry)
+  walk:descend(needed_gradients, {})
+  local entries = lists.filter(walk.entries, function(entry)
     return (is_wanted(entry.leaf) or stops[entry.leaf]) and not functions.is_number(entry.gradient, 0)
   end)
   table.sort(entries, function(x, y)

@@ -8,7 +8,8 @@
 --   round(number)  rounds a number to the precision of the formula; nil: no rounding
 -- Output of M.evaluate:
 --   1. the value, a number or a boolean; nil if it depends on an unknown value
---   2. a table, node -> its value. In a sum over keys, nodes of the term have the values for the pair's own key
+--   2. a table, node -> its value. A node in the term of sum_to_query has a value for each key: the table has the
+--      value for the pair's key
 -- The term of sum_between is computed once and multiplied by query - key, as if all tokens had equal values. If the
 -- pair's key comes after the query, sum_to_query has only the pair's term.
 

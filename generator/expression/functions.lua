@@ -82,27 +82,33 @@ local KEEPS_INTEGERS = true -- argument of make_result (ir.lua): integer argumen
 
 -- Makes `simplify` of "min" or "max". It returns x or y itself if their ranges show that this argument is the result.
 local function make_extreme(op)
-  local is_min = op == "min"
   return function(b, x, y)
     local choose = math[op]
+    local is_x_below, is_y_below = x.high <= y.low, y.high <= x.low
     if M.is_number(x) and M.is_number(y) then
       return b:number(choose(x.value, y.value))
-    elseif x == y or (is_min and x.high <= y.low) or (not is_min and x.low >= y.high) then
+    elseif x == y then
       return x
-    elseif (is_min and y.high <= x.low) or (not is_min and y.low >= x.high) then
-      return y
+    elseif is_x_below or is_y_below then
+      local is_x_result = op == "min" and is_x_below or op == "max" and is_y_below
+      return is_x_result and x or y
     end
     return b:make_result(op, { x, y }, KEEPS_INTEGERS, choose(x.low, y.low), choose(x.high, y.high))
   end
 end
 
--- Makes `gradient` of "min" or "max". If both arguments are equal, the first argument gets the gradient.
-local function make_extreme_gradient(op)
-  local smaller, larger = op == "min" and 1 or 2, op == "min" and 2 or 1 -- indices, if the first argument is the result
-  return function(b, node, d)
-    local is_first = b:apply("less_equal", node[smaller], node[larger])
-    return b:apply("select", is_first, d, 0), b:apply("select", is_first, 0, d)
-  end
+-- The gradients of two arguments, one of which is the result. is_first: a node, whether this is the first argument.
+local function give_to_one(b, is_first, d)
+  return b:apply("select", is_first, d, 0), b:apply("select", is_first, 0, d)
+end
+
+-- If both arguments are equal, the first argument gets the gradient.
+local function derive_min(b, node, d)
+  return give_to_one(b, b:apply("less_equal", node[1], node[2]), d)
+end
+
+local function derive_max(b, node, d)
+  return give_to_one(b, b:apply("less_equal", node[2], node[1]), d)
 end
 
 local function simplify_abs(b, x)
@@ -193,9 +199,9 @@ M.rows = {
     -- The slope at 0 is 1.
     gradient = function(b, node, d) return b:apply("select", b:apply("less", node[1], 0), b:apply("neg", d), d) end },
   min = { arguments = false, value = math.min, simplify = make_extreme("min"), is_commutative = true, is_cheap = true,
-    word = "smaller", vector = "minimum", scalar = "minimum_real", gradient = make_extreme_gradient("min") },
+    word = "smaller", vector = "minimum", scalar = "minimum_real", gradient = derive_min },
   max = { arguments = false, value = math.max, simplify = make_extreme("max"), is_commutative = true, is_cheap = true,
-    word = "larger", vector = "maximum", scalar = "maximum_real", gradient = make_extreme_gradient("max") },
+    word = "larger", vector = "maximum", scalar = "maximum_real", gradient = derive_max },
   floor = { arguments = 1, value = math.floor, simplify = simplify_floor, is_cheap = true, word = "whole" },
   mod = { arguments = 2, value = function(a, b) return b > 0 and a % b or 0 / 0 end, simplify = simplify_mod,
     expected = "a positive second argument", word = "remainder", torch = "remainder",
