@@ -1,10 +1,10 @@
 -- Writes the nodes of a formula as C statements of a loop nest, and chooses for each node a level of the nest and a
 -- name. syntax.lua writes the expressions; templates/parts/statements.tpl prints the statements.
 --
--- Input: an environment, which describes leaves in this loop nest, and effects. An effect describes a statement that
--- uses the value of a node, for example stores it. Output: name of a level -> list of statements. The levels are
--- "outer", "key", "lane" and "head", each nested in the previous one. The level "after" is inside "lane", after the
--- loop over heads. A lane is an element of a vector. Fields of an environment:
+-- Input: a list of effects, and an environment. An effect describes a statement that uses the value of a node, for
+-- example stores it. The environment describes the leaves in this loop nest. Output: name of a level -> list of
+-- statements. The levels are "outer", "key", "lane" and "head", each nested in the previous one. The level "after" is
+-- inside "lane", after the loop over heads. A lane is an element of a vector. Fields of an environment:
 --   literal(number), symbol(name), load(table), parameter(p), edges(list)   return the text of a leaf
 --   integer(name)   returns the text of a symbol as an index, and its precedence; or nil
 --   varying         the set of the quantities that vary from lane to lane, as letters (lower.lua), for example
@@ -15,12 +15,12 @@
 -- Fields of an effect:
 --   kind            the kind of its statement, a name in statements.tpl, such as "assign" or "add"
 --   node            the node whose value the statement uses
---   per_head        whether there is an effect for each head
+--   per_head        whether the statement runs for each head
 --   loops           indices of the sums around the node, outermost first; nil: none
 --   target          text of the variable or array to which the statement writes, for kinds with a target
 --   index_node      the node of the index in the target, or nil
 --   base            text of a number that is added to the index, such as "h * 16"; or nil
---   may_exceed_line  whether expression and target may have LONGEST_LINE + WIDE characters together
+--   may_exceed_line  whether expression and target may have LONGEST_ASSIGNMENT characters together
 --   is_index        whether the value is an index: its text is an integer in C
 -- Each effect becomes a statement with the fields of the effect and three texts:
 --   value           the text of the node
@@ -48,7 +48,7 @@ local M = {}
 local MAX_PART_SIZE = 128    -- operations and leaves; a larger part cannot fit in a line
 local MAX_NEGATIVE_SIZE = 32 -- operations and leaves; a larger negated part gets a name if it is used more than once
 local LONGEST_LINE = 94 -- characters of an indented expression, without the other text of its statement
-local WIDE = 22 -- characters that an expression may have beyond LONGEST_LINE if it is only assigned
+local LONGEST_ASSIGNMENT = 116 -- characters of an indented expression and the target of its assignment
 -- The largest indent of statements at each level, in columns; it is 4 more inside a loop over keys.
 local INDENT = { outer = 8, key = 12, lane = 12, head = 16, after = 12 }
 local RANK = { outer = 1, key = 2, lane = 3, head = 4, after = 5 }
@@ -117,8 +117,7 @@ end
 function Emitter:add_set(node)
   local base = node.op == "lookup" and node.parameter.name .. "_value" or node.op == "table" and node.table.name
     or node.word or NAMES[node.op] or node.name or node.op
-  local defines = true
-  local text = self:print_line(node, defines)
+  local text = self:print_line(node, { defines = true })
   local scope, name = self:find_scope(node), self:make_name(base)
   table.insert(scope.list, { kind = "set", type = self:get_type(node), name = name, value = text })
   scope.names[node] = name
@@ -140,7 +139,7 @@ function Emitter:add_sum(node)
   local scope, name = self:find_scope(node), self:make_name(NAMES.sum)
   local type = self:get_type(node)
   local declaration = { kind = "set", type = type, name = name, value = type == "vector" and "{0}" or self.zero }
-  local loop, value = self:make_loop(node.index, function() return self:print_line(node[1]) end)
+  local loop, value = self:make_loop(node.index, function() return self:print_line(node[1], {}) end)
   table.insert(loop.body, { kind = "add", target = name, value = value })
   table.insert(scope.list, declaration)
   table.insert(scope.list, loop)
@@ -148,7 +147,7 @@ function Emitter:add_sum(node)
   return name
 end
 
--- Whether a part has at least two operations, not counting loads and leaves.
+-- Whether a part has at least two operations, not counting lookups.
 local function has_two_operations(root)
   local count = 0
   walk(root, function(node)
@@ -160,8 +159,8 @@ end
 
 local MAX_ARRAY_LENGTH = 64
 
--- Whether a part becomes an array (add_array): a part inside a sum that is computed for each head. The part has equal
--- values for all heads, at least two operations, and few enough values.
+-- Whether a part becomes an array (add_array). The part is inside a sum that is computed for each head, and has equal
+-- values for all heads.
 function Emitter:is_shared_by_heads(node, level)
   if level ~= "head" or self.environment.has_only_lane_level or self:find_level(node) == "head"
     or #self.open_loops == 0 then
@@ -178,8 +177,8 @@ function Emitter:add_array(node)
   local scope, open_loops = self.levels[self:find_level(node)], self.open_loops
   local base = self:make_name(NAMES[node.op] or node.op)
   self.open_loops = {}
-  local declaration, defines = { kind = "array", type = self:get_type(node), name = base, count = index.count }, true
-  local loop, value = self:make_loop(index, function() return self:print_line(node, defines) end)
+  local declaration = { kind = "array", type = self:get_type(node), name = base, count = index.count }
+  local loop, value = self:make_loop(index, function() return self:print_line(node, { defines = true }) end)
   local element = ("%s[%s]"):format(base, syntax.name_index(index))
   table.insert(loop.body, { kind = "assign", target = element, value = value })
   table.insert(scope.list, declaration)
@@ -229,22 +228,31 @@ function Emitter:deserves_name(node, level)
   return can_move_to_outer_level and (#node > 0 or op == "symbol" and not self:find_dependencies(node).s)
 end
 
--- The text of a node for one line. Parts that make the line too long get names. Optional arguments:
+-- The largest number of characters in the text of a node, for a line at this level.
+function Emitter:get_line_limit(level)
+  local indent = INDENT[level]
+  if self.environment.has_only_lane_level then
+    indent = 4
+  elseif self.environment.is_in_key_loop and RANK[level] > RANK.key then
+    indent = indent + 4
+  end
+  return LONGEST_LINE - indent - 4 * #self.open_loops
+end
+
+-- The text of a node for one line. Parts that make the line too long get names. Fields of options:
 --   defines           whether the line gives the node a name
---   used_characters   the number of other characters in the line
---   min_precedence    text of a lower precedence gets parentheses
-function Emitter:print_line(node, defines, used_characters, min_precedence)
+--   more_characters   a number that is added to the limit of characters; nil: 0
+--   min_precedence    text of a lower precedence gets parentheses; nil: 0
+function Emitter:print_line(node, options)
   for _, argument in ipairs(node) do -- parts that are too long for any line get names first
     self.needs_name[argument] = self.needs_name[argument] or self:count_written(argument) > MAX_PART_SIZE or nil
   end
   local level = self:find_level(node)
   local function write()
-    return defines and (self:print_whole(node, level)) or self:print(node, min_precedence or 0, level)
+    return options.defines and (self:print_whole(node, level)) or self:print(node, options.min_precedence or 0, level)
   end
   local text = write()
-  local indent = self.environment.has_only_lane_level and 4
-    or INDENT[level] + (self.environment.is_in_key_loop and RANK[level] > RANK.key and 4 or 0)
-  local limit = LONGEST_LINE - indent - 4 * #self.open_loops - (used_characters or 0)
+  local limit = self:get_line_limit(level) + (options.more_characters or 0)
   while #text > limit do
     local longest_part, longest_length
     for _, argument in ipairs(node) do
@@ -253,7 +261,7 @@ function Emitter:print_line(node, defines, used_characters, min_precedence)
         longest_part, longest_length = argument, length
       end
     end
-    if not longest_part and not defines and #node > 0 and not self:find_name(node) then
+    if not longest_part and not options.defines and #node > 0 and not self:find_name(node) then
       longest_part = node
     elseif not longest_part then
       break
@@ -287,6 +295,24 @@ function Emitter:print(node, min_precedence, level)
   return precedence < min_precedence and "(" .. text .. ")" or text
 end
 
+local IS_CALL_WITH_TARGET = { store = true, add_at = true, scatter = true } -- kinds with the target in the value's line
+local HAS_PLUS_SIGN = { gather_distance = true, gather_sum = true } -- kinds with a plus sign before the value
+
+-- The text of an effect's node.
+function Emitter:print_value(effect, level)
+  if effect.is_index then
+    return self:print_index(effect.node, level)
+  end
+  local more_characters = 0
+  if IS_CALL_WITH_TARGET[effect.kind] then
+    more_characters = -#effect.target
+  elseif effect.may_exceed_line then
+    more_characters = LONGEST_ASSIGNMENT - LONGEST_LINE - #effect.target
+  end
+  return self:print_line(effect.node, { more_characters = more_characters,
+    min_precedence = HAS_PLUS_SIGN[effect.kind] and syntax.PRODUCT or 0 })
+end
+
 function Emitter:emit_effect(effect, level)
   local statement = lists.merge(effect)
   if effect.index_node then
@@ -295,12 +321,7 @@ function Emitter:emit_effect(effect, level)
   end
   statement.full_index = effect.base and statement.index and effect.base .. " + " .. statement.index
     or effect.base or statement.index or "0"
-  local has_target = statement.kind == "store" or statement.kind == "add_at" or statement.kind == "scatter"
-  local used_characters = has_target and #statement.target or effect.may_exceed_line and #statement.target - WIDE or 0
-  local is_added = statement.kind == "gather_distance" or statement.kind == "gather_sum"
-  local defines = false
-  statement.value = effect.is_index and self:print_index(effect.node, level)
-    or self:print_line(effect.node, defines, used_characters, is_added and syntax.PRODUCT or 0)
+  statement.value = self:print_value(effect, level)
   if effect.kind == "result" and not self.environment.is_scalar and not self:is_vector(effect.node) then
     statement.value = ("broadcast(%s)"):format(statement.value)
   end
