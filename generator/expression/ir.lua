@@ -23,7 +23,7 @@
 --   count       of an index: the number of its values
 --   list_index  of a sum over keys (lower.lua, row_sums): its index in the list of these sums, from 0
 --   table       the table of a load (lower.lua)
---   letters     of a node `head_sum`, which is a sum over heads (nests.lua, make_gathering): its dependencies, as
+--   letters     of a node `head_sum`, which is a sum over heads (nests.lua, describe_head_sum): its dependencies, as
 --               letters (lower.lua)
 --   word        the name of the node's variable in generated code; nil: emit.lua chooses it. nests_cpu.lua sets it
 --   is_separate   whether generated code computes the node in a statement of its own
@@ -47,7 +47,7 @@ M.MAX_LENGTH = 300000 -- tokens of the longest sequence: three times the longest
 M.MAX_NODES = 4096 -- nodes of a builder that is not trusted; traced.lua checks a lower limit after each operation
 M.MAX_DERIVED_NODES = 16384 -- nodes of a trusted builder: a formula and its gradients
 M.MAX_WRITTEN_SIZE = 16384 -- operations and leaves of a formula's text
-M.EXACT_LIMIT = 2 ^ 23 -- float32 is exact for integers below this, and for a quotient of two of them that is an integer
+M.EXACT_LIMIT = 2 ^ 23 -- float32 represents every integer below this
 
 local HUGE = math.huge
 
@@ -191,8 +191,8 @@ function Builder:value(p)
   return self:leaf("value", p.name, { parameter = p })
 end
 
--- If the term of a sum over tokens cannot read a node, returns the node's description for a message; else nil. A term
--- may read only values of tokens, constants and x.head. symbol_names: nil, or node -> the symbol's name in the spec.
+-- If the term of sum_between must not read a node, returns the node's description for a message; else nil. The term may
+-- read only values of tokens, constants and x.head. symbol_names: nil, or node -> the symbol's name in the spec.
 function M.describe_unsummable(node, symbol_names)
   local p, name = node.parameter, symbol_names and symbol_names[node]
   if name and name ~= "head" then
@@ -237,16 +237,16 @@ end
 -- node of x.score in the spec, or nil.
 function Builder:sum_to_query(term, score)
   if has_sum_to_query(term) then
+    local is_in_score = score and has_sum_to_query(score)
     return refuse("sum_to_query reads another sum_to_query", "a term without sum_to_query",
-      score and has_sum_to_query(score) and "x.score is the result of the earlier scores in the list" or nil)
+      is_in_score and "x.score is the result of the previous score, which reads sum_to_query" or nil)
   elseif term.type == "truth" then
     return refuse("a sum of truth values", "numbers", "select(truth, 1, 0), to count true values")
   elseif self.context.cross then
     return refuse("sum_to_query is used in cross-attention, whose queries have no key of their own",
       "self-attention, in which the query is one of the keys")
   end
-  -- A sum has at least one term, the term of the query's own key. So two bounds of a term also hold for the sum: a
-  -- lower bound of 0 or more, and an upper bound of 0 or less.
+  -- The sum has between 1 and MAX_LENGTH terms, since the query's own key always has a term.
   local low = term.low < 0 and term.low * M.MAX_LENGTH or term.low
   local high = term.high > 0 and term.high * M.MAX_LENGTH or term.high
   return self:make("sum_to_query", { term }, nil, { type = "real", low = low, high = high })
@@ -294,7 +294,8 @@ function Builder:sum(count, body)
   return self:sum_over(index, term)
 end
 
--- A sum as a chain of additions, with a term for each value of the index. The loop over pairs has no loops over terms.
+-- A sum as a chain of additions, with a term for each value of the index. A term that needs the loop over pairs gets no
+-- loop of its own.
 function Builder:write_out(count, body)
   local total = self:number(0)
   for m = 0, count - 1 do

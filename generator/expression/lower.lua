@@ -62,7 +62,7 @@ local RANK = { uniform = 0, query = 1, key = 1, distance = 1, sum = 1, pair = 2 
 --   d, t   difference (key - query), total (key + query)
 --   p      learned parameters
 --   s      score: the logit, and all other numbers that only the loop over pairs can compute, such as sums over keys
---   a      after: a sum over heads, whose value exists after the loop over heads (nests.lua, make_gathering)
+--   a      after: a sum over heads, whose value exists after the loop over heads (nests.lua, describe_head_sum)
 -- The letters of a leaf, by name of a symbol, by the field `per` of a parameter, and by class of a table:
 local SYMBOL_LETTERS = { score = "s", head = "h", layer = "l", query_index = "q", query = "q", key_index = "k",
   key = "k", offset = "d", distance = "d", total = "t", length = "", key_length = "",
@@ -239,28 +239,34 @@ function tabulate(state, node)
   return state.loads[node]
 end
 
--- Adds the terms of a sum or the factors of a product to the list `operands`, { { node, is_inverse } ... }; is_inverse:
--- whether the sum subtracts the term, or the product divides by the factor. Without MAX_OPERANDS, s = s * s, repeated
--- twenty times, would give a million factors.
+local NOT_INVERSE = false -- the argument is_inverse of collect_operands and combine
+
+-- Adds the terms of a sum or the factors of a product to the list `operands`. Without MAX_OPERANDS, s = s * s, repeated
+-- twenty times, would give a million factors. Fields of an operand:
+--   node         the term or factor
+--   is_inverse   whether the sum subtracts the term, or the product divides by the factor
 local function collect_operands(state, node, kind, is_inverse, operands)
-  local op, inverse_op = kind == "sum" and "add" or "mul", kind == "sum" and "sub" or "div"
+  local op, inverse_op = "add", "sub"
+  if kind == "product" then
+    op, inverse_op = "mul", "div"
+  end
   if #operands >= MAX_OPERANDS and state.uses[node] > 1 then
-    operands[#operands + 1] = { node, is_inverse }
+    operands[#operands + 1] = { node = node, is_inverse = is_inverse }
   elseif node.op == op then
     collect_operands(state, node[1], kind, is_inverse, operands)
     collect_operands(state, node[2], kind, is_inverse, operands)
   elseif node.op == inverse_op and (kind == "sum" or not M.find_dependencies(state, node[2]).s) then
     collect_operands(state, node[1], kind, is_inverse, operands)
-    operands[#operands + 1] = { node[2], not is_inverse }
+    operands[#operands + 1] = { node = node[2], is_inverse = not is_inverse }
   elseif node.op == "neg" then
     if kind == "sum" then
       collect_operands(state, node[1], kind, not is_inverse, operands)
     else
-      operands[#operands + 1] = { state.builder:number(-1), false }
+      operands[#operands + 1] = { node = state.builder:number(-1), is_inverse = NOT_INVERSE }
       collect_operands(state, node[1], kind, is_inverse, operands)
     end
   else
-    operands[#operands + 1] = { node, is_inverse }
+    operands[#operands + 1] = { node = node, is_inverse = is_inverse }
   end
   return operands
 end
@@ -271,11 +277,14 @@ local lower
 -- there are none.
 local function combine(state, kind, total, node, is_inverse)
   local b = state.builder
-  if not total then
-    return is_inverse and (kind == "sum" and b:apply("neg", node) or assert(b:apply("div", 1, node))) or node
+  if not total and not is_inverse then
+    return node
+  elseif not total then
+    return kind == "sum" and b:apply("neg", node) or assert(b:apply("div", 1, node))
+  elseif kind == "sum" then
+    return assert(b:apply(is_inverse and "sub" or "add", total, node))
   end
-  local op = kind == "sum" and (is_inverse and "sub" or "add") or is_inverse and "div" or "mul"
-  return assert(b:apply(op, total, node))
+  return assert(b:apply(is_inverse and "div" or "mul", total, node))
 end
 
 local CLASS_ORDER = { "distance", "query", "key", "sum", "pair", "uniform" }
@@ -283,25 +292,25 @@ local CLASS_ORDER = { "distance", "query", "key", "sum", "pair", "uniform" }
 -- Lowers a sum or product that contains the logit. Operands without the logit are first combined by class.
 local function lower_operands(state, node, kind)
   local total
-  local groups, is_inverse = {}, false
-  for _, operand in ipairs(collect_operands(state, node, kind, is_inverse, {})) do
-    local dependencies = M.find_dependencies(state, operand[1])
+  local groups = {} -- class -> the sum or product of its operands
+  for _, operand in ipairs(collect_operands(state, node, kind, NOT_INVERSE, {})) do
+    local dependencies = M.find_dependencies(state, operand.node)
     if dependencies.s then
-      total = combine(state, kind, total, lower(state, operand[1]), operand[2])
+      total = combine(state, kind, total, lower(state, operand.node), operand.is_inverse)
     else
       local class = find_class(dependencies)
-      groups[class] = combine(state, kind, groups[class], operand[1], operand[2])
+      groups[class] = combine(state, kind, groups[class], operand.node, operand.is_inverse)
     end
   end
   local joined_class = groups.distance and "distance" or groups.query and "query" or groups.key and "key"
     or groups.sum and "sum"
   if groups.uniform and joined_class then
-    groups[joined_class] = combine(state, kind, groups[joined_class], groups.uniform, is_inverse)
+    groups[joined_class] = combine(state, kind, groups[joined_class], groups.uniform, NOT_INVERSE)
     groups.uniform = nil
   end
   for _, class in ipairs(CLASS_ORDER) do
     if groups[class] then
-      total = combine(state, kind, total, lower(state, groups[class]), is_inverse)
+      total = combine(state, kind, total, lower(state, groups[class]), NOT_INVERSE)
     end
   end
   return total

@@ -125,7 +125,7 @@ end
 
 function TestSumsOverKeys.test_other_terms_are_refused()
   assert_refused("sum_to_query reads another sum_to_query", make_score("sum_to_query(sum_to_query(x.score))"))
-  assert_refused("hint: x.score is the result of the earlier scores in the list",
+  assert_refused("hint: x.score is the result of the previous score, which reads sum_to_query",
     ("score = { { %s }, { score = function(x) return x.score + sum_to_query(x.score) end } }"):format(COUNT))
   assert_refused("a sum of truth values", make_score("x.score + sum_to_query(less(0, x.score))"))
   assert_refused("sum_between reads sum_to_query",
