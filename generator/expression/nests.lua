@@ -15,11 +15,11 @@
 -- Output: a nest, or nil if there is nothing to compute. A nest has a list of statements for each level (emit.lua), and
 -- these fields:
 --   class            the class of the tables
---   sums             gradients of parameters that are summed over the entries. Fields of a sum:
+--   sums             gradients of parameters and of uniform tables, which are summed over the entries. Fields of a sum:
 --     name             the name of the variable
 --     member           text of the gradient to which generated code adds the variable at the end
 --     extent           text of the number of elements
---   gathered         gradients summed over the heads (make_gathering)
+--   head_sums        gradients summed over the heads (describe_head_sum)
 --   part_sums, scatters   lists that nests_cuda.lua makes and describes
 --   has_scope        whether the statements need their own scope in C
 --   words            the set of the words in the texts of the statements
@@ -53,12 +53,12 @@ function M.collect_words(...)
   return words
 end
 
--- The loop nest of a class. contents: { effects (emit.lua), sums, gathered, part_sums, scatters }; all fields except
+-- The loop nest of a class. contents: { effects (emit.lua), sums, head_sums, part_sums, scatters }; all fields except
 -- effects are optional.
 local function make_nest(build, class, contents)
   local nest = emit.make_statements(build.state, build.target.make_environment(build, class), contents.effects)
   nest.class = class
-  nest.sums, nest.gathered = contents.sums or {}, contents.gathered or {}
+  nest.sums, nest.head_sums = contents.sums or {}, contents.head_sums or {}
   nest.part_sums, nest.scatters = contents.part_sums or {}, contents.scatters or {}
   nest.words = M.collect_words(nest.outer, nest.key, nest.lane, nest.head, nest.after, nest.sums, nest.part_sums,
     nest.scatters)
@@ -73,22 +73,28 @@ function M.make_filling(build, class, tables)
   end) })
 end
 
--- The effects that add a gradient to a learned parameter. entry: an entry of the list that derive.lua returns.
-local function make_parameter_effects(build, nest, class, entry)
+-- The effects that add to the gradient of a learned parameter. Arguments of this function and of add_effects:
+--   contents   the contents of the nest so far, as in M.make_gradients
+--   class      the class of the tables of the nest
+--   entry      an entry of the list that derive.lua returns
+local function make_parameter_effects(build, contents, class, entry)
   local leaf, p = entry.leaf, entry.leaf.parameter
   local effect = { kind = "add_element", node = entry.gradient, per_head = leaves.has_head(p), loops = entry.loops }
   local count, member = p.size or 1, leaves.write_member(build, "g", p)
-  effect.base = effect.per_head and (p.size and ("h * %d"):format(count) or "h") or nil
+  if effect.per_head then
+    effect.base = p.size and ("h * %d"):format(count) or "h"
+  end
   if leaf.op == "lookup" then
     effect.index_node = leaf[1]
   end
   if class == "uniform" then
     effect.target = member
   elseif effect.index_node and varies(build, class, effect.index_node) then
-    return build.target.scatter(build, nest, class, effect, p)
-  else -- all entries of the table add to the same element
+    return build.target.scatter(build, contents, class, effect, p)
+  else -- all entries of the table add to the same elements
     effect.target = p.name .. "_sums"
-    nest.sums[p.name] = { name = effect.target, member = member, count = count, heads = effect.per_head }
+    contents.sums_by_name[p.name] = { name = effect.target, member = member, count = count,
+      per_head = effect.per_head }
   end
   return { effect }
 end
@@ -98,7 +104,7 @@ local function is_learned(leaf)
 end
 
 -- Finds the nodes below `root` that do not depend on the head, but are arguments of nodes that do. Their gradients are
--- summed over the heads, and then propagated once. Returns a list in the order of ids, and the set of the same nodes.
+-- summed over the heads, and then propagated once. Two results: the nodes as a list in the order of ids, and as a set.
 local function find_shared_parts(build, class, root)
   local shared_parts, is_listed = {}, {}
   walk(root, function(node)
@@ -121,82 +127,90 @@ local function find_shared_parts(build, class, root)
 end
 
 -- Describes the gradient of a shared part, summed over the heads:
---   inner   the shared part
 --   index   if the part depends on the index of a sum in the formula: the node of the index; else false
 --   name    the name of the variable or array in generated code
 --   count   the number of elements: one for each value of the index
 --   leaf    the node that reads the gradient
--- list_index: the index of the result in nest.gathered.
-local function make_gathering(build, class, inner, list_index)
-  local index = lower.find_index(lower.find_dependencies(build.state, inner))
+-- list_index: the index of the result in contents.head_sums.
+local function describe_head_sum(build, class, shared_part, list_index)
+  local index = lower.find_index(lower.find_dependencies(build.state, shared_part))
   local letters = "a" -- the dependencies of the leaf; a: its value exists after the loop over heads
   for letter in next, build.target.make_environment(build, class).varying do
     letters = letters .. letter
   end
   local name = list_index == 1 and "from_heads" or "from_heads_" .. list_index
-  local leaf = build.builder:make("head_sum", { index }, name .. " " .. inner.id,
+  local leaf = build.builder:make("head_sum", { index }, name .. " " .. shared_part.id,
     { name = name, type = "real", low = -math.huge, high = math.huge, letters = letters })
-  return { inner = inner, index = index or false, name = name, count = index and index.count or 1, leaf = leaf }
+  return { index = index or false, name = name, count = index and index.count or 1, leaf = leaf }
 end
 
--- Adds to nest.effects the effects that propagate a gradient to a leaf. entry: an entry of derive.lua.
-local function add_effects(build, nest, class, entry)
+-- Adds to contents.effects the effects that add a gradient to the gradient of a leaf.
+local function add_effects(build, contents, class, entry)
   local t = entry.leaf.table
   if not t then
-    lists.append(nest.effects, make_parameter_effects(build, nest, class, entry))
+    lists.append(contents.effects, make_parameter_effects(build, contents, class, entry))
     return
   end
   local effect = { node = entry.gradient, per_head = t.per_head, loops = entry.loops }
-  build.target.complete_effect(build, nest, t, class, effect)
-  table.insert(nest.effects, effect)
+  build.target.complete_effect(build, contents, t, class, effect)
+  table.insert(contents.effects, effect)
 end
 
--- Adds to nest.effects the effects that propagate a table's gradient to leaves. Adds to nest.gathered the gradients
--- that are summed over the heads.
-local function add_table_effects(build, nest, class, t)
+-- Adds to contents.effects the effects that propagate a table's gradient to leaves. Adds to contents.head_sums the
+-- gradients that are summed over the heads.
+local function add_table_effects(build, contents, class, t)
   local shared_parts, stops = {}, {}
   if t.per_head and class ~= "uniform" then
     shared_parts, stops = find_shared_parts(build, class, t.value)
   end
-  local gatherings = {}
+  local head_sums = {} -- shared part -> the description of its head sum
   for _, shared_part in ipairs(shared_parts) do
-    gatherings[shared_part] = make_gathering(build, class, shared_part, #nest.gathered + 1)
-    table.insert(nest.gathered, gatherings[shared_part])
+    head_sums[shared_part] = describe_head_sum(build, class, shared_part, #contents.head_sums + 1)
+    table.insert(contents.head_sums, head_sums[shared_part])
   end
   local gradient = build.builder:leaf("table", "d_" .. t.key, { table = {
     name = "d_" .. t.name, class = t.class, per_head = t.per_head, per_layer = t.per_layer, gradient_of = t } })
   for _, entry in ipairs(derive.derive(build.builder, { [t.value] = gradient }, is_learned, stops)) do
-    local gathering = gatherings[entry.leaf]
-    if gathering then
-      table.insert(nest.effects, { kind = gathering.index and "add_element" or "add", target = gathering.name,
-        index_node = gathering.index or nil, per_head = true, node = entry.gradient, loops = entry.loops })
+    local head_sum = head_sums[entry.leaf]
+    if head_sum then
+      table.insert(contents.effects, { kind = head_sum.index and "add_element" or "add", target = head_sum.name,
+        index_node = head_sum.index or nil, per_head = true, node = entry.gradient, loops = entry.loops })
     else
-      add_effects(build, nest, class, entry)
+      add_effects(build, contents, class, entry)
     end
   end
   for _, shared_part in ipairs(shared_parts) do
-    local index, leaf = gatherings[shared_part].index, gatherings[shared_part].leaf
+    local index, leaf = head_sums[shared_part].index, head_sums[shared_part].leaf
     local root = index and build.builder:sum_over(index, shared_part) or shared_part
     for _, entry in ipairs(derive.derive(build.builder, { [root] = leaf }, is_learned)) do
-      add_effects(build, nest, class, entry)
+      add_effects(build, contents, class, entry)
     end
   end
 end
 
--- The sums to which effects add, in the order of their parameters' names.
-local function find_used_sums(sums, effects, heads)
+-- C text of the number of elements of a sum. heads: C text of the number of heads.
+local function write_extent(sum, heads)
+  if not sum.per_head then
+    return tostring(sum.count)
+  end
+  return sum.count == 1 and heads or ("%s * %d"):format(heads, sum.count)
+end
+
+-- The sums to which effects add, in the order of their names.
+local function find_used_sums(sums_by_name, effects, heads)
   local targets = lists.to_set(lists.map(effects, function(effect) return effect.target end))
-  return lists.map(canonical.sort_keys(sums), function(name)
-    local sum = sums[name]
-    local count = sum.heads and sum.count == 1 and "" or tostring(sum.count)
-    sum.extent = (sum.heads and heads or "") .. (sum.heads and count ~= "" and " * " or "") .. count
+  return lists.map(canonical.sort_keys(sums_by_name), function(name)
+    local sum = sums_by_name[name]
+    sum.extent = write_extent(sum, heads)
     return targets[sum.name] and sum
   end)
 end
 
--- The loop nest that propagates the gradients of tables of a class; nil if no table is learned.
+-- The loop nest that propagates the gradients of tables of a class; nil if no table is learned. Fields of its contents:
+-- those of make_nest, and sums_by_name: name of a parameter or table -> { name, member, count, per_head }. count: the
+-- number of elements, for each head if per_head is true.
 function M.make_gradients(build, class, tables)
-  local contents = { sums = {}, gathered = {}, effects = {}, part_sums = {}, scatters = {} }
+  local contents = { effects = {}, sums_by_name = {}, head_sums = {}, part_sums = {}, scatters = {} }
   for _, t in ipairs(tables) do
     if t.learned then
       add_table_effects(build, contents, class, t)
@@ -205,8 +219,8 @@ function M.make_gradients(build, class, tables)
   if #contents.effects == 0 then
     return nil
   end
-  build.target.finish(build, contents, class)
-  contents.sums = find_used_sums(contents.sums, contents.effects, build.heads)
+  build.target.finish(build, contents)
+  contents.sums = find_used_sums(contents.sums_by_name, contents.effects, build.heads)
   return make_nest(build, class, contents)
 end
 
@@ -256,7 +270,7 @@ local function list_value_parameters(token_numbers)
   return lists.map(canonical.sort_keys(parameters), function(name) return parameters[name] end)
 end
 
--- Returns an item of `values` (M.make_running). maps, products: the lists of the items before it.
+-- Returns an item of `values` (M.make_token_statements). maps, products: the lists of the items before it.
 local function describe_value(build, environment, p, maps, products)
   local value = { name = environment.value(p), parameter = p, unit = p.unit or false,
     vector = (p.unit and "unit_" or "p->" .. build.prefix .. "score_") .. p.name }
@@ -271,8 +285,8 @@ end
 --   fill       statements that compute the terms from the values of consecutive tokens
 --   backward   statements that compute the gradients of values from the gradients of terms
 --   token_numbers   the argument `token_numbers`
---   row_count  text: the number of rows
---   sum_row_count   text: the number of rows of running sums, which come first; false if there are none
+--   row_count  text: the number of rows, of which the first are those of running sums
+--   sum_row_count   text: the number of rows of running sums; false if there are none
 --   maps       the values of tokens that a map of the block's input computes
 --   products   the values of tokens that are products of the token's query or key with a learned vector
 --   backward_maps, backward_products   the items of maps and products that `backward` reads
@@ -284,7 +298,7 @@ end
 --     vector     text, for products: the learned vector
 --     unit       whether the vector is divided by its norm
 --     vector_offset   text, for products: the offset of the vector in the array of all vectors
-function M.make_running(build, token_numbers)
+function M.make_token_statements(build, token_numbers)
   if not token_numbers[1] then
     return nil
   end
@@ -347,9 +361,10 @@ end
 -- The sums over keys (lower.lua, row_sums) whose terms need a gradient, as a list. Fields of an item:
 --   sum           the sum
 --   own           the gradient of the pair's own sum, a node
---   accumulated   the leaf for the total of these gradients over the keys that generated code has visited
--- Generated code visits keys from the farthest to the nearest. A key's term is part of the sums of this key and of all
--- farther keys. So the total over these keys is the gradient of the term.
+--   accumulated   the leaf that reads the total of `own` over the farther keys. On a GPU, this total includes `own` of
+--                 the pair (nests_cuda.lua, make_sum_gradients); on a CPU, it does not
+-- A key's term is part of the sums of this key and of all farther keys. So the gradient of the term is the total of
+-- `own` over these keys. Generated code visits keys from the farthest to the nearest.
 --
 -- dscore: the gradient of the score.
 function M.derive_sums(build, score, dscore)

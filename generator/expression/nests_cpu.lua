@@ -5,11 +5,12 @@
 --
 --   make_environment(build, class)   returns the environment for emit.lua
 --   make_filling(build, t, class)    returns the effect that stores an entry of t; nests.lua adds the value
---   complete_effect(build, nest, t, class, effect)   completes `effect`, which adds to the gradient of t
---   scatter(build, nest, class, effect, p)   returns effects to use instead of `effect`. `effect` adds to parameter p,
---                                  at an index that differs from lane to lane
---   finish(build, nest, class)     is called after all effects of a nest are made
+--   complete_effect(build, contents, t, class, effect)   completes `effect`, which adds to the gradient of t
+--   scatter(build, contents, class, effect, p)   returns effects to use instead of `effect`. `effect` adds to the
+--                                  gradient of parameter p, at an index that differs from lane to lane
+--   finish(build, contents)        is called after all effects of a nest are made
 --
+-- contents: the contents of the nest so far (nests.lua, make_gradients).
 -- Texts are C and use these variables of generated code:
 --   s, d         the tables, their gradients
 --   r, dr        the running sums, their gradients
@@ -67,7 +68,7 @@ local INTEGERS = { head = "h", layer = "l" }
 local STRIDE = { uniform = "1", query = "%s->queries", key = "%s->queries", distance = "%s->distances",
   sum = "%s->sums", pair = "%s->pairs" }
 
--- The stride from one head to the next in a table, which is also the number of a head's elements.
+-- The stride from one head to the next in a table: the number of elements for each head.
 function M.write_stride(set, t)
   return (t.stride or STRIDE[t.class]):format(set)
 end
@@ -127,10 +128,11 @@ function M.make_filling(_, t, class)
     or { kind = "store", target = M.write_address("s", t, class) }
 end
 
-function M.complete_effect(_, nest, t, class, effect)
+function M.complete_effect(_, contents, t, class, effect)
   if t.class == "uniform" then
     effect.kind, effect.target, effect.base = "add_element", t.name .. "_sums", t.per_head and "h" or nil
-    nest.sums[t.name] = { name = effect.target, member = "d->" .. t.name, count = 1, heads = t.per_head }
+    contents.sums_by_name[t.name] = { name = effect.target, member = "d->" .. t.name, count = 1,
+      per_head = t.per_head }
   elseif t.class == "key" and class == "pair" then
     effect.kind, effect.target = "add_lanes", M.write_element("d", t, class)
   else

@@ -2,20 +2,21 @@
 -- module has the functions that nests_cpu.lua lists for a target.
 --
 -- One thread sums all terms of a number, in a fixed order: there are no atomic additions.
--- The gradient of a table has two parts. The loop over pairs gathers the part from scores: it adds up the terms in
--- variables. Loop nests compute the part from tables that read this table. This module fills further fields of build:
+-- The gradient of a table can have two parts. The gathered part comes from scores that read the table: the loop over
+-- pairs adds up its terms in variables. The propagated part comes from other tables that read the table: loop nests
+-- compute it. This module fills further fields of build:
 --
---   gathered      the set of tables whose gradients the loop over pairs gathers
---   parts         table -> the part of its gradient from other tables: an item of uniform_work if the table has the
---                 class uniform, else an item of part_sums (below)
+--   gathered      the set of tables whose gradients have a gathered part
+--   parts         table -> the propagated part of its gradient: an item of uniform_work if the table has the class
+--                 uniform, else { array, index_text, effects, table }, of which some are items of part_sums (below)
 --   work          the arrays that the function end_score needs: { type, name, count }
---   uniform_work  the arrays for parts of tables of class uniform: { array, extent }; extent: the number of elements
+--   uniform_work  the propagated parts of tables of class uniform: { array, extent }; extent: the number of elements
 --   names         name of an array -> the number of arrays that have this name, with or without a suffix such as _2
 --
 -- Nests have two more lists:
 --
---   part_sums  parts that are sums of several terms: { name, per_head, array, index_text }. Each pair computes the sum
---              `name`, and stores it in `array` at the index index_text
+--   part_sums  propagated parts that are sums of several terms: { name, per_head, array, index_text }. Each pair
+--              computes the sum `name`, and stores it in `array` at the index index_text
 --   scatters   gradients of parameters that entries read at different indices. Each entry stores an index and a value.
 --              Then each element of the gradient adds up the values with its index. Fields, C texts except `size`:
 --     member         the gradient of the parameter
@@ -67,11 +68,12 @@ local PRECEDENCES = { ["-o"] = syntax.UNARY, ["j - i"] = syntax.SUM, ["i + j"] =
 -- Symbol that is a real in C -> its text.
 local NUMBERS = { score = "logit", dscore = "dscore" }
 
+-- Class of a table -> C text: the number of entries of one head, as a member of a set of tables.
 local STRIDE = { uniform = "1", query = "%s->tokens", key = "%s->tokens", distance = "%s->distances",
   sum = "%s->distances", pair = "%s->pairs" }
--- Class of a table -> C text: the number of entries of one head.
+-- Class of a table -> C text: the number of entries of one head, computed from T.
 local COUNT = { query = "T", key = "T", distance = "(2 * T - 1)", sum = "(2 * T - 1)", pair = "T * T" }
--- Class of a table -> the call (kernels/cuda/score.cu) that sums the terms of all pairs of an entry.
+-- Class of a table -> the call (kernels/cuda/score.cu) that sums the terms of all pairs that read an entry.
 local SUM_CALL = { query = "sum_keys(%s, i, T)", key = "sum_queries(%s, j, T)", distance = "sum_diagonal(%s, o, T)",
   sum = "sum_antidiagonal(%s, t, T)" }
 -- COUNT and SUM_CALL in cross-attention.
@@ -79,7 +81,7 @@ local CROSS_COUNT = { query = "T", key = "S", distance = "(T + S - 1)", sum = "(
 local CROSS_SUM_CALL = { query = "sum_cross_keys(%s, i, T, S)", key = "sum_queries(%s, j, T)",
   distance = "sum_cross_diagonal(%s, o, T, S)", sum = "sum_cross_antidiagonal(%s, t, T, S)" }
 
--- C text: the number of elements of one head in a table of a class.
+-- C text of the stride from one head to the next in a table of a class. set: C name of a set of tables.
 function M.write_stride(build, class, set)
   return (build.cross and class == "key" and "%s->keys" or STRIDE[class]):format(set)
 end
@@ -110,10 +112,9 @@ function M.write_token_gradient(build, t, class)
   return write_element(build, "d", lists.merge(t, { class = class }), class)
 end
 
--- C text of the gradient of a table's entry: the gathered part plus the part from other tables. Other tables do not
--- read running sums.
+-- C text of the gradient of a table's entry: the gathered part plus the propagated part.
 local function write_gradient(build, t, class)
-  if t.is_of_tokens then
+  if t.is_of_tokens then -- no other table reads a running sum
     return write_element(build, "d", t, class)
   end
   local gathered_text, propagated_text
@@ -172,7 +173,7 @@ local function write_heads(build, count, per_head)
   return per_head and build.heads .. " * " .. count or count
 end
 
-function M.complete_effect(build, nest, t, class, effect)
+function M.complete_effect(build, contents, t, class, effect)
   local gradient_part = build.parts[t]
   if t.class == "uniform" then
     if not gradient_part then
@@ -181,24 +182,25 @@ function M.complete_effect(build, nest, t, class, effect)
       table.insert(build.uniform_work, build.parts[t])
     end
     effect.kind, effect.target, effect.base = "add_element", t.name .. "_sums", t.per_head and "h" or nil
-    nest.sums[t.name] = { name = effect.target, member = build.parts[t].array, count = 1, heads = t.per_head }
+    contents.sums_by_name[t.name] = { name = effect.target, member = build.parts[t].array, count = 1,
+      per_head = t.per_head }
     return
   elseif not gradient_part then
     local count = write_heads(build, write_count(build, "pair"), t.per_head)
     gradient_part = { array = add_work(build, "real", t.name, count), effects = {}, table = t,
       index_text = t.per_head and "h * s->pairs + e" or "e" }
     build.parts[t] = gradient_part
-    table.insert(nest.part_sums, gradient_part)
+    table.insert(contents.part_sums, gradient_part)
   end
   assert(class == "pair")
   table.insert(gradient_part.effects, effect)
 end
 
--- Stores a part directly if the part is one term without a sum over an index or over heads. Other parts are summed in
--- variables first.
-function M.finish(build, nest)
+-- Completes the effects of propagated parts. A part that is one term, without a sum over an index or over heads, is
+-- stored directly. Other parts are summed in variables first.
+function M.finish(build, contents)
   local parts_with_sums = {}
-  for _, gradient_part in ipairs(nest.part_sums) do
+  for _, gradient_part in ipairs(contents.part_sums) do
     local effect, t = gradient_part.effects[1], gradient_part.table
     if #gradient_part.effects == 1 and #effect.loops == 0
       and (t.per_head or not lower.find_dependencies(build.state, effect.node).h) then
@@ -213,7 +215,7 @@ function M.finish(build, nest)
       end
     end
   end
-  nest.part_sums = parts_with_sums
+  contents.part_sums = parts_with_sums
 end
 
 -- C text of an index in an array [head][iterations of each loop][entry]. per_head: whether the array has [head].
@@ -231,7 +233,7 @@ local function write_array_index(build, class, loops, per_head)
   return text
 end
 
-function M.scatter(build, nest, class, effect, p)
+function M.scatter(build, contents, class, effect, p)
   local loops, parameter_per_head = effect.loops or {}, leaves.has_head(p)
   local values_per_head = parameter_per_head or lower.find_dependencies(build.state, effect.node).h or false
   -- A parameter without heads sums the values of all heads, and each value needs an index.
@@ -245,7 +247,7 @@ function M.scatter(build, nest, class, effect, p)
   local values = add_work(build, "real", p.name .. "_values", write_heads(build, count, values_per_head))
   local indices = add_work(build, "int", p.name .. "_indices", write_heads(build, count, indices_per_head))
   local length = iterations .. M.write_stride(build, class, "s")
-  table.insert(nest.scatters, { member = leaves.write_member(build, "g", p), size = p.size,
+  table.insert(contents.scatters, { member = leaves.write_member(build, "g", p), size = p.size,
     heads = parameter_per_head and build.heads or "1", index = indices, value = values,
     index_stride = indices_per_head and parameter_per_head and length or "0",
     count = values_per_head and not parameter_per_head and build.heads .. " * " .. length or length })
@@ -282,7 +284,7 @@ local CLASSES = { "uniform", "query", "key", "distance", "sum", "pair", M.TOKEN_
 function M.derive_pair(build, score)
   local dscore = nests.make_gradient_leaf(build, "dscore")
   local terms = lists.map(nests.derive_sums(build, score, dscore), function(entry)
-    return { sum = entry.sum, gradient = entry.accumulated }
+    return { sum = entry.sum, gradient = entry.accumulated } -- dsums already includes entry.own
   end)
   local effects, gathered_tables = {}, {}
   for _, entry in ipairs(nests.derive_tables(build, score, dscore, terms)) do

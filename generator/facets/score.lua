@@ -46,7 +46,7 @@
 --   gradient_uses    the same booleans for gradient_nests
 --   filled_after   the samples that must exist before tables are filled: "distances", "positions" or "nothing"; false
 --                if no tables are filled
---   running      terms of tokens and their running sums (nests.lua, make_running); false if there are none.
+--   running      terms of tokens and their running sums (nests.lua, make_token_statements); false if there are none.
 --                running.is_read_backward: whether the statements of pair_gradient read these numbers
 --   row_sums     sums over the keys of a query that the score reads (facets/score/row_sums.lua), or false
 --   pair         C statements that compute the score of a pair, and the text of the result
@@ -291,7 +291,7 @@ function M.derive(source, family, precision)
   add_sets(out, family)
   out.numbers = list_numbers(out.has, family.cross)
   out.filling_nests, out.gradient_nests = make_nests(build, out.tables)
-  out.running = nests.make_running(build, lowered.token_numbers) or false
+  out.running = nests.make_token_statements(build, lowered.token_numbers) or false
   out.pair = nests.make_pair(build, lowered.score)
   out.row = nests.make_row(build, lowered.score) or false
   local gradients_differ -- whether the logit's gradient differs from the score's

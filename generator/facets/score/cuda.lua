@@ -25,11 +25,11 @@
 --     needs_logit           whether these statements read the logit
 --   lists               the lists of gathered_by_class in a fixed order
 --   running             false, or a description of terms of tokens and their running sums: the fields of the result of
---                       nests.make_running, and
+--                       nests.make_token_statements, and
 --     words                 the words for terms and running sums in comments
 --     rows                  for each running sum, C text of the index of its row for head h
---     products              the products of nests.make_running, in the same order:
---       name, unit, start     fields of nests.make_running
+--     products              the products of nests.make_token_statements, in the same order:
+--       name, unit, start     fields of nests.make_token_statements
 --       vector                the name of the parameter
 --       by_norm               C text that divides by the norm of the parameter, such as " / slope_divisor"; or ""
 --       index_text            C text of the index of element e's gradient in the array of gradients of products, such
@@ -255,7 +255,7 @@ end
 
 -- The field `running` of the output.
 local function describe_running(build, token_numbers, gathered_tables)
-  local running = nests.make_running(build, token_numbers)
+  local running = nests.make_token_statements(build, token_numbers)
   if not running then
     return false
   end

@@ -1,5 +1,5 @@
 % -- Prints the statements of a nest for LANES entries of its tables.
-% for _, g in ipairs(nest.gathered) do
+% for _, g in ipairs(nest.head_sums) do
 vector ${g.name}[${g.count}] = {{0}}; % if g.index
 vector ${g.name} = {0}; % else
 % end

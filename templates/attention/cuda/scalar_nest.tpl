@@ -8,7 +8,7 @@ for (int t = first; t < ${cross and "T + S" or "2 * T"} - 1; t += stride) { % el
 for (size_t e = first; e < s->pairs; e += stride) { % else
     const int i = (int)(e % T); % if nest.class == "pair" and nest.uses.i
     const int j = (int)(e / T); % if nest.class == "pair" and nest.uses.j
-% for _, g in ipairs(nest.gathered) do
+% for _, g in ipairs(nest.head_sums) do
     real ${g.name}[${g.count}] = {0}; % if g.index
     real ${g.name} = 0; % else
 % end
