@@ -112,13 +112,21 @@ function Emitter:find_name(node)
   return self.arrays[node] or self:find_scope(node).names[node]
 end
 
+-- The name of a node's variable, without a suffix such as _2.
+local function choose_base_name(node)
+  if node.op == "lookup" then
+    return node.parameter.name .. "_value"
+  elseif node.op == "table" then
+    return node.table.name
+  end
+  return node.word or NAMES[node.op] or node.name or node.op
+end
+
 -- Appends the statement that defines a variable with a node's value. Returns the variable's name, which the node has
 -- from now on.
 function Emitter:add_set(node)
-  local base = node.op == "lookup" and node.parameter.name .. "_value" or node.op == "table" and node.table.name
-    or node.word or NAMES[node.op] or node.name or node.op
   local text = self:print_line(node, { defines = true })
-  local scope, name = self:find_scope(node), self:make_name(base)
+  local scope, name = self:find_scope(node), self:make_name(choose_base_name(node))
   table.insert(scope.list, { kind = "set", type = self:get_type(node), name = name, value = text })
   scope.names[node] = name
   return name

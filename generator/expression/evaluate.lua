@@ -13,6 +13,7 @@
 -- The term of sum_between is computed once and multiplied by query - key, as if all tokens had equal values. If the
 -- pair's key comes after the query, sum_to_query has only the pair's term.
 
+local lists = require("base.lists")
 local plain = require("expression.functions").plain
 
 local M = {}
@@ -25,8 +26,8 @@ local truths = {
 
 local compute
 
--- Makes a table of values (node -> value) for one term of a sum. The table inherits only the indices of the outer sums.
-local function make_inner(values)
+-- Makes the table of values (node -> value) for one term of a sum. It inherits only the indices of the outer sums.
+local function make_term_values(values)
   return setmetatable({}, { __index = function(_, node)
     return node.op == "index" and values[node] or nil
   end })
@@ -38,9 +39,9 @@ local special = {}
 function special.sum(node, input, values)
   local total = 0
   for index = 0, node.index.count - 1 do
-    local inner_values = make_inner(values)
-    inner_values[node.index] = index
-    local term = compute(node[1], input, inner_values)
+    local term_values = make_term_values(values)
+    term_values[node.index] = index
+    local term = compute(node[1], input, term_values)
     total = total and term and total + term
   end
   return total
@@ -54,7 +55,8 @@ end
 function special.sum_to_query(node, input, values)
   local total = compute(node[1], input, values)
   for key = input.key + 1, input.query do
-    local term = compute(node[1], setmetatable({ key = key }, { __index = input }), make_inner(values))
+    local term_input = setmetatable({ key = key }, { __index = input })
+    local term = compute(node[1], term_input, make_term_values(values))
     total = total and term and total + term
   end
   return total
@@ -74,11 +76,8 @@ function special.select(node, input, values)
 end
 
 function special.bucket(node, input, values)
-  local value, count = compute(node[1], input, values), 0
-  for i, edge in ipairs(value and node.edges or {}) do
-    count = edge <= value and i or count
-  end
-  return value and count
+  local value = compute(node[1], input, values)
+  return value and lists.count(node.edges, function(edge) return edge <= value end)
 end
 
 local function compute_node(node, input, values)
@@ -102,7 +101,10 @@ end
 function compute(node, input, values)
   if values[node] == nil then
     local value = compute_node(node, input, values)
-    values[node] = type(value) == "number" and input.round and input.round(value) or value
+    if type(value) == "number" and input.round then
+      value = input.round(value)
+    end
+    values[node] = value
   end
   return values[node]
 end

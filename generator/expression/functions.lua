@@ -241,12 +241,16 @@ local function find_domain_problem(name, row, x)
     return row.from and v < limit or row.above and v <= limit
   end
   local bound = ("a number %s %g"):format(row.from and "from" or "above", limit)
-  if M.is_number(x) and is_outside(x.value) or is_outside(x.high) then
+  if is_outside(x.high) then
     return { what = ("%s of %s"):format(name, text.format_briefly(x)), expected = bound }
   elseif x.has_known_range and is_outside(x.low) then
     return { what = ("the argument of %s can be %s: %s"):format(name, text.format_number(x.low),
       text.format_briefly(x)), expected = bound, hint = LIMIT_HINT }
   end
+end
+
+local function is_nan(number)
+  return number ~= number
 end
 
 -- Makes `simplify` of a function of one real from the function's row.
@@ -260,9 +264,10 @@ local function make_elementary(name, row)
     elseif row.is_periodic then
       return b:make_result(name, { x }, not KEEPS_INTEGERS, row.low, row.high)
     end
-    local low, high = row.value(x.low), row.value(x.high) -- NaN (low ~= low) if the function is not defined there
-    return b:make_result(name, { x }, not KEEPS_INTEGERS, math.max(row.low, low == low and low or row.low),
-      math.min(row.high, high == high and high or row.high))
+    local low, high = row.value(x.low), row.value(x.high)
+    low = is_nan(low) and row.low or math.max(row.low, low)
+    high = is_nan(high) and row.high or math.min(row.high, high)
+    return b:make_result(name, { x }, not KEEPS_INTEGERS, low, high)
   end
 end
 

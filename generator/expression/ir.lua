@@ -282,10 +282,10 @@ function Builder:sum(count, body)
   self.depth = depth + 1
   local index = self:make("index", {}, depth .. " " .. count, { depth = depth, count = count, type = "integer",
     low = 0, high = count - 1, has_known_range = true })
-  local term, message = body(index)
+  local term, problem = body(index)
   self.depth = depth
   if not term then
-    return nil, message
+    return nil, problem
   elseif M.needs_pair(term) then
     return self:write_out(count, body)
   elseif term.type == "truth" then
@@ -299,9 +299,9 @@ end
 function Builder:write_out(count, body)
   local total = self:number(0)
   for m = 0, count - 1 do
-    local term, message = body(self:number(m))
+    local term, problem = body(self:number(m))
     if not term then
-      return nil, message
+      return nil, problem
     end
     total = self:apply("add", total, term)
   end

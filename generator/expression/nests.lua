@@ -285,7 +285,7 @@ end
 --   fill       statements that compute the terms from the values of consecutive tokens
 --   backward   statements that compute the gradients of values from the gradients of terms
 --   token_numbers   the argument `token_numbers`
---   row_count  text: the number of rows, of which the first are those of running sums
+--   row_count  text: the number of rows. The rows of running sums come first
 --   sum_row_count   text: the number of rows of running sums; false if there are none
 --   maps       the values of tokens that a map of the block's input computes
 --   products   the values of tokens that are products of the token's query or key with a learned vector

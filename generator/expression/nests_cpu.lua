@@ -82,9 +82,12 @@ function M.write_address(set, t, class)
     t.class == "distance" and class == "row" and " - LANES + 1" or "")
 end
 
+-- The text of a table's entry. Arguments: see write_address.
 function M.write_element(set, t, class)
-  return t.class == "uniform" and ("%s->%s[%s]"):format(set, t.name, t.per_head and "h" or "0")
-    or M.write_address(set, t, class):gsub(" %+ ", "[", 1) .. "]"
+  if t.class == "uniform" then
+    return ("%s->%s[%s]"):format(set, t.name, t.per_head and "h" or "0")
+  end
+  return M.write_address(set, t, class):gsub(" %+ ", "[", 1) .. "]"
 end
 
 -- C text: the index in `sums` of the sum at key j. leaf: the node of the sum.
@@ -116,9 +119,10 @@ function M.make_environment(build, class)
       return ("broadcast(%s)"):format(M.write_element(set, source, class))
     elseif class == "row" and t.class == "distance" then
       return ("reversed(load(%s))"):format(M.write_address(set, source, class)) -- i - j descends while j ascends
+    elseif t.class == "uniform" or t.class == "key" and (class == "pair" or class == "score") then
+      return M.write_element(set, source, class) -- all lanes read one entry
     end
-    local in_lanes = t.class ~= "uniform" and not (t.class == "key" and (class == "pair" or class == "score"))
-    return in_lanes and ("load(%s)"):format(M.write_address(set, source, class)) or M.write_element(set, source, class)
+    return ("load(%s)"):format(M.write_address(set, source, class))
   end
   return out
 end
@@ -185,11 +189,16 @@ function M.derive_pair(build, score)
   end
   for _, entry in ipairs(nests.derive_tables(build, score, weighted, terms, inverse)) do
     local t = entry.leaf.table
-    local has_lanes = t.is_of_tokens and t.class == "key"
-    effects[#effects + 1] = { kind = has_lanes and "gather_pair" or GATHER_KINDS[t.class], node = entry.gradient,
-      table = t, loops = entry.loops, name = t.name,
-      target = has_lanes and write_lanes_address(t) or t.class == "pair" and M.write_address("d", t, "score")
-        or t.class == "key" and M.write_element("d", t, "score") }
+    local effect = { kind = GATHER_KINDS[t.class], node = entry.gradient, loops = entry.loops, table = t,
+      name = t.name }
+    if t.is_of_tokens and t.class == "key" then
+      effect.kind, effect.target = "gather_pair", write_lanes_address(t)
+    elseif t.class == "pair" then
+      effect.target = M.write_address("d", t, "score")
+    elseif t.class == "key" then
+      effect.target = M.write_element("d", t, "score")
+    end
+    effects[#effects + 1] = effect
   end
   local logit = nests.derive_logit(build, score, dscore, terms)
   effects[#effects + 1] = { kind = "result", node = logit }

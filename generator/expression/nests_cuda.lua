@@ -129,8 +129,10 @@ local function write_gradient(build, t, class)
     local terms = ("w.%s%s"):format(t.name, t.per_head and " + h * s->pairs" or "")
     propagated_text = (build.cross and CROSS_SUM_CALL or SUM_CALL)[t.class]:format(terms)
   end
-  return gathered_text and propagated_text and ("(%s + %s)"):format(gathered_text, propagated_text)
-    or gathered_text or propagated_text
+  if gathered_text and propagated_text then
+    return ("(%s + %s)"):format(gathered_text, propagated_text)
+  end
+  return gathered_text or propagated_text
 end
 
 function M.make_environment(build, class)
@@ -220,10 +222,13 @@ end
 
 -- C text of an index in an array [head][iterations of each loop][entry]. per_head: whether the array has [head].
 local function write_array_index(build, class, loops, per_head)
-  local text = per_head and "h" or ""
+  local text = per_head and "h" or nil
   local function add_dimension(count, index_text)
-    text = (text:find(" ") and "(" .. text .. ")" or text) .. (text ~= "" and " * " .. count .. " + " or "")
-      .. index_text
+    if not text then
+      text = index_text
+    else
+      text = ("%s * %s + %s"):format(text:find(" ") and "(" .. text .. ")" or text, count, index_text)
+    end
   end
   for _, index in ipairs(loops) do
     add_dimension(index.count, syntax.name_index(index))
