@@ -138,6 +138,7 @@ INLINE real *self_sinusoids(const lh_cpu_step *step, int set) {
 INLINE real *self_rows(const lh_cpu_step *step, int l) {
     return self_sinusoids(step, RELATIVE_SETS) + (size_t)l * self_row_elements(step->shape.length[0]);
 }
+/* Workspace: the rows of layer l before they are stored channel by channel. */
 INLINE real *self_product(const lh_cpu_step *step, int l) {
     return self_rows(step, LAYERS) + (size_t)l * self_sinusoid_elements(step->shape.length[0]);
 }

@@ -270,11 +270,11 @@ local function list_value_parameters(token_numbers)
   return lists.map(canonical.sort_keys(parameters), function(name) return parameters[name] end)
 end
 
--- Returns an item of `values` (M.make_token_statements). maps, products: the lists of the items before it.
-local function describe_value(build, environment, p, maps, products)
+-- Returns an item of `values` (M.make_token_statements). projected_values, products: the lists of the items before it.
+local function describe_value(build, environment, p, projected_values, products)
   local value = { name = environment.value(p), parameter = p, unit = p.unit or false,
     vector = (p.unit and "unit_" or "p->" .. build.prefix .. "score_") .. p.name }
-  value.column = not p.from and write_row(build, #maps) or nil
+  value.column = not p.from and write_row(build, #projected_values) or nil
   value.start = p.from == "key" and " + WIDTH" or ""
   value.vector_offset = ({ [0] = "", " + WIDTH" })[#products] or (" + %d * WIDTH"):format(#products)
   return value
@@ -287,12 +287,13 @@ end
 --   token_numbers   the argument `token_numbers`
 --   row_count  text: the number of rows. The rows of running sums come first
 --   sum_row_count   text: the number of rows of running sums; false if there are none
---   maps       the values of tokens that a map of the block's input computes
+--   projected_values   the values of tokens that a linear map of the block's input computes
 --   products   the values of tokens that are products of the token's query or key with a learned vector
---   backward_maps, backward_products   the items of maps and products that `backward` reads
---   values     the items of maps and products, in the order of the parameters' names. Fields of a value:
+--   backward_projected_values, backward_products   the items of these two lists that `backward` reads
+--   values     the items of projected_values and products, in the order of the parameters' names. Fields of
+--              a value:
 --     name, parameter   the name of its variable, and its parameter
---     column     text, for maps: the column of head h in the output of the map
+--     column     text, for projected values: the column of head h in the output of the map
 --     start      text, for products: the offset from the address of a token's query: "" for the query, " + WIDTH" for
 --                the key
 --     vector     text, for products: the learned vector
@@ -312,19 +313,20 @@ function M.make_token_statements(build, token_numbers)
     return emit.make_statements(build.state, environment, effects).lane
   end
   local out = { fill = emit_lane(fill), backward = emit_lane(backward), token_numbers = token_numbers,
-    row_count = write_row_count(build, #token_numbers), maps = {}, products = {} }
+    row_count = write_row_count(build, #token_numbers), projected_values = {}, products = {} }
   local sum_count = lists.count(token_numbers, function(entry) return entry.is_sum end)
   out.sum_row_count = sum_count > 0 and write_row_count(build, sum_count) or false
   out.values = lists.map(list_value_parameters(token_numbers), function(p)
-    local value = describe_value(build, environment, p, out.maps, out.products)
-    table.insert(p.from and out.products or out.maps, value)
+    local value = describe_value(build, environment, p, out.projected_values, out.products)
+    table.insert(p.from and out.products or out.projected_values, value)
     return value
   end)
   local words = M.collect_words(out.backward)
   local function is_read(value)
     return words[value.name]
   end
-  out.backward_maps, out.backward_products = lists.filter(out.maps, is_read), lists.filter(out.products, is_read)
+  out.backward_projected_values = lists.filter(out.projected_values, is_read)
+  out.backward_products = lists.filter(out.products, is_read)
   return out
 end
 

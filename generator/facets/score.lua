@@ -367,19 +367,19 @@ end
 -- of one parameter for all heads lie side by side.
 function M.request_value(family)
   local running = family.score.running
-  local maps = running and running.maps or {}
-  local first_parameter = maps[1] and maps[1].parameter
-  for _, map in ipairs(maps) do
-    local p = map.parameter
+  local projected_values = running and running.projected_values or {}
+  local first_parameter = projected_values[1] and projected_values[1].parameter
+  for _, value in ipairs(projected_values) do
+    local p = value.parameter
     if canonical.format(p.init) ~= canonical.format(first_parameter.init) then
       error({ problem = true, field = "encoding.parameters." .. p.name,
         what = ("the initial values differ from the initial values of x.%s"):format(first_parameter.name),
         expected = "equal initial values, since one map computes all values of tokens" })
     end
   end
-  return first_parameter and { name = "values", columns = #maps * family.heads, bias = true, cached = true,
-    init = first_parameter.init, comment = "of every head: " .. table.concat(lists.map(maps, function(map)
-      return map.parameter.name
+  return first_parameter and { name = "values", columns = #projected_values * family.heads, bias = true, cached = true,
+    init = first_parameter.init, comment = "of every head: " .. table.concat(lists.map(projected_values, function(value)
+      return value.parameter.name
     end), ", "), description = "values of every head" } or nil
 end
 

@@ -69,7 +69,7 @@ function TestValues.test_vectors_of_heads_give_values_of_queries_and_keys()
   local running = planned.attentions[1].score.running
   lu.assertEquals(running.sum_row_count, "HEADS")
   lu.assertEquals(lists.get_names(running.token_numbers), { "sums", "of_query", "of_key" })
-  lu.assertEquals(lists.map(running.maps, function(value) return value.name end), { "value_a" })
+  lu.assertEquals(lists.map(running.projected_values, function(value) return value.name end), { "value_a" })
   lu.assertEquals(lists.map(running.products, function(value) return value.vector end),
     { "p->score_b", "unit_c" })
 end

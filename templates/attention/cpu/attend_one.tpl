@@ -1,5 +1,5 @@
-% -- keys_are_open: the query sees every key of its span
-% -- scores_keys_in_lanes: the scores of LANES keys are computed at a time
+% -- keys_are_open: whether the query sees every key of its span
+% -- scores_keys_in_lanes: whether one call computes the scores of LANES keys
 % local keys_are_open = terms.has_open_keys and not terms.open_keys_begin_later
 % local scores_keys_in_lanes = (keys_are_open or not terms.hides_keys) and terms.scores_rows
 % local excludes_last_keys = terms.excludes_last_keys
@@ -10,8 +10,8 @@
 % local heads_together = 1
 % while heads_together < 8 and heads_together * 2 <= heads do heads_together = heads_together * 2 end
 % local needs_single_head = terms.maps_logits or terms.differs_by_head
-% local pair_score = function_of_pair and invoke(function_of_pair, needs_single_head and "&single_head" or "head", "&group",
-%     key_index, "broadcast(weight[u])")
+% local head_argument = needs_single_head and "&single_head" or "head"
+% local pair_score = function_of_pair and invoke(function_of_pair, head_argument, "&group", key_index, "broadcast(weight[u])")
 % local row_score = scores_keys_in_lanes and invoke(name .. "_score_row", "head->scores", "head->running", "first_head + u",
 %     "head->from", key_index, "logits[u]")
 enum { ${PREFIX}ONE_HEADS = ${heads_together} < LANES ? ${heads_together} : LANES }; /* number of heads that are computed together for one query */
@@ -41,7 +41,7 @@ NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict 
     for (int d = 0; d < WIDTH; d++) scaled[d] = query[d] * ${PREFIX}LOGIT_SCALE;
     for (int h = 0; h < ${PREFIX}HEADS; h += H) {
         const int first_head = h + H <= ${PREFIX}HEADS ? h : ${PREFIX}HEADS - H, channel = first_head * D;
-        int scored = 0; /* number of keys that already have scores in `weights`, not logits */ % if scores_keys_in_lanes and excludes_last_keys
+        int scored = 0; /* `weights` holds scores of the keys before this one, and logits of the others */ % if scores_keys_in_lanes and excludes_last_keys
         for (int j = 0; j < count; j += LANES) {
             vector logits[H];
             dot_heads(D, H, scaled + channel, tiles + tiled_elements(WIDTH, j) + channel * LANES, logits);

@@ -1,6 +1,6 @@
-/* Does the work of attend_${name}_keys if a head's key and value fit in one vector: even lanes hold channels of the
- * value's gradient, odd lanes channels of the key's gradient. Rows are multiplied by pairs of a weight and the
- * gradient of its logit, so that one product computes both gradients. */
+/* Does the work of attend_${name}_keys if a head's key and value fit in one vector. Even lanes hold channels of the
+ * value's gradient, odd lanes channels of the key's gradient. One product computes both: a row holds the output's
+ * gradient and the query, interleaved; a pair holds the weight and the gradient of its logit. */
 INLINE void attend_${name}_pairs(const ${name}_head *head, ${length_parameters}, int j, const ${name}_scratch *scratch,
         bool adds, real *restrict dkey, real *restrict dvalue) {
     vector sum[${PREFIX}KEYS];

@@ -1,5 +1,6 @@
-% -- Writes rows and pair_rows of a head's scratch. inverse_of_row: C text of a factor that weights still lack, the
-% -- inverse of the sum of a query's weights, or "1"; query_factor: C text of a factor that dlogits still lack.
+% -- Writes rows and pair_rows of a head's scratch.
+% --   inverse_of_row   C text of a factor that weights lack: the inverse of the sum of a query's weights, or "1"
+% --   query_factor     C text of a factor that dlogits lack
 for (int t = ${from_query}; t < ${to_query}; t++) {
     real *row = scratch->rows + t * ${terms.vectors_per_query} * ${PREFIX}HEAD_WIDTH;
     real dout_factor = ${inline("row_factor", inverse_of_row)}, query_factor = ${query_factor};

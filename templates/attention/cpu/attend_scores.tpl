@@ -1,13 +1,13 @@
 % -- Writes to weights [keys][LANES] the scores of a group of LANES queries with the keys from j to `to` - 1, and
-% -- updates the largest score of each query. map_function: the function that computes a score from a logit, or false. If
-% -- terms.scans_logits, the slot `scan` has written the logits to weights. In the slot plus_gain, a term can add values to the
-% -- scores: `gain` names the array that holds the values, and scores overwrite them.
+% -- updates the largest score of each query. map_function: the function that computes a score from a logit, or false.
+% -- On entry, weights can hold other data, which the scores replace: the logits if terms.scans_logits, or the values that
+% -- the slot plus_gain adds to the scores.
 % local many_scores, one_score = "score[u]", name .. "_logit(&queries, key, j)"
 % if terms.scans_logits then many_scores, one_score = "load(weights + (j + u) * LANES)", "load(weights + j * LANES)" end
 % many_scores = map_function and invoke(map_function, "head", "&queries", "j + u", many_scores) or many_scores
 % one_score = map_function and invoke(map_function, "head", "&queries", "j", one_score) or one_score
-% many_scores = inline("plus_gain", many_scores, { gain = "weights", key = "(j + u)" })
-% one_score = inline("plus_gain", one_score, { gain = "weights", key = "j" })
+% many_scores = inline("plus_gain", many_scores, { added_values = "weights", key = "(j + u)" })
+% one_score = inline("plus_gain", one_score, { added_values = "weights", key = "j" })
 for (; j + SIDE_BY_SIDE <= ${to}; j += SIDE_BY_SIDE) {
     vector score[SIDE_BY_SIDE];
     ${name}_logits(SIDE_BY_SIDE, &queries, key, j, score); % if not terms.scans_logits

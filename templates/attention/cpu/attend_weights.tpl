@@ -5,7 +5,7 @@ INLINE vector ${name}_weights(const ${name}_head *head, int first, ${span_parame
     ${name}_queries queries;
     load_${name}_queries(head, first, query, &queries);
 % -- The slot add_values writes values to weights; the slot plus_gain in attend_scores.tpl adds them to the scores.
-    % slot("add_values", { from = from_key, to = to_key, gain = "weights" })
+    % slot("add_values", { from = from_key, to = to_key, added_values = "weights" })
 % if terms.open_keys_begin_later then
     int open_begin, open_end;
     ${name}_open_span(head, first, begin, end, &open_begin, &open_end);

@@ -2,8 +2,8 @@
 % slot("domain")
 % if terms.has_spans then
 
-/* The number of pairs of a head's first `queries` queries that attention skips: pairs with keys outside the span of the
- * query's group. */
+/* The number of pairs that attention skips, because the key lies outside the span of the query's group. Only a head's
+ * first `queries` queries count. */
 static double ${name}_skipped_pairs(const ${name}_head *head, int queries) {
     double pairs = 0;
     for (int first = 0; first < queries; first += LANES) {

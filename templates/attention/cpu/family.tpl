@@ -38,12 +38,12 @@ INLINE size_t ${name}_group_dlogits(int ${S}) { return (size_t)(${S} + ${PREFIX}
 % end
 
 % if always_recomputes then
-enum { ${PREFIX}RECOMPUTED_QUERIES = ${recomputed.queries} }; /* number of queries with weights that are recomputed together */
+enum { ${PREFIX}RECOMPUTED_QUERIES = ${recomputed.queries} }; /* number of queries whose weights are recomputed together */
 
 % elseif recomputed then
 enum {
     ${PREFIX}SAVED_PAIRS = ${recomputed.pairs}, /* up to this number of pairs, the weights of a sequence are stored for the backward pass */
-    ${PREFIX}RECOMPUTED_QUERIES = ${recomputed.queries} /* number of queries with weights that are recomputed together in longer sequences */
+    ${PREFIX}RECOMPUTED_QUERIES = ${recomputed.queries} /* number of queries whose weights are recomputed together, in longer sequences */
 };
 INLINE bool ${name}_recomputes(int T) { return (int64_t)T * T > ${PREFIX}SAVED_PAIRS; }
 

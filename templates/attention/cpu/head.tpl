@@ -30,7 +30,8 @@ static ${name}_head make_${name}_head(const workspace *w, int l, int h, int firs
 
 /* The first query of the first group that holds a query to compute. */
 INLINE int ${name}_first_group(const ${name}_head *head) {
-    return ${is_decoded and "head->from + (head->first_query - head->from)" or "head->first_query"} / LANES * LANES;
+    return head->from + (head->first_query - head->from) / LANES * LANES; % if is_decoded
+    return head->first_query / LANES * LANES; % else
 }
 % end
 % slot("functions")

@@ -1,8 +1,8 @@
 % local running = terms.scalar.running
-% local maps, products, values = running.maps, running.products, running.values
+% local projected_values, products, values = running.projected_values, running.products, running.values
 % local words = (running.sum_row_count == running.row_count and "running sums"
 %     or running.sum_row_count and "sums and terms" or "terms")
-% local row_width = maps[1] and PREFIX .. requested_value.constant
+% local values_width = projected_values[1] and PREFIX .. requested_value.constant
 % if running.sum_row_count == running.row_count then
 /* Running sums of a sequence. Each token has a term, computed from its values. The running sum at a token is the sum of the terms of all tokens up to this token. */
 % else
@@ -24,11 +24,11 @@ INLINE ${name}_running place_${name}_running(int T, real *memory) {
     return (${name}_running){.stride = round_up(T, LANES) + LANES, .sums = memory};
 }
 
-% if maps[1] then
+% if projected_values[1] then
 /* Loads one value of a head for LANES tokens. If only `count` tokens are left, the other lanes repeat the last value. */
 INLINE vector load_${name}_values(const real *values, int count) {
     vector x = {0};
-    for (int k = 0; k < LANES; k++) x[k] = values[(k < count ? k : count - 1) * ${row_width}];
+    for (int k = 0; k < LANES; k++) x[k] = values[(k < count ? k : count - 1) * ${values_width}];
     return x;
 }
 
@@ -49,8 +49,8 @@ static void make_${name}_running(const lh_cpu_step *step, int l, const ${name}_r
     % include("attention/cpu/unit_vectors.tpl") % if products[1]
     for (int h = 0; h < ${PREFIX}HEADS; h++)
         for (int j = from; j < to; j += LANES) {
-            const real *row = values + (j - from) * ${row_width}; % if maps[1]
-            vector ${value.name} = load_${name}_values(row + ${value.column}, to - j); % for _, value in ipairs(maps)
+            const real *row = values + (j - from) * ${values_width}; % if projected_values[1]
+            vector ${value.name} = load_${name}_values(row + ${value.column}, to - j); % for _, value in ipairs(projected_values)
 % for _, value in ipairs(products) do
             vector ${value.name} = multiply_${name}_rows(rows + (j - from) * ${PREFIX}QUERY_STRIDE${value.start} + h * ${PREFIX}HEAD_WIDTH, to - j, ${value.vector} + h * ${PREFIX}HEAD_WIDTH);
 % end
@@ -79,15 +79,15 @@ static void end_${name}_running(const lh_cpu_step *step, int l, const ${name}_ru
     % include("attention/cpu/unit_vectors.tpl") % if products[1]
     for (int h = 0; h < ${PREFIX}HEADS; h++)
         for (int j = 0; j < T; j += LANES) {
-            const real *row = values + j * ${row_width}; % if running.backward_maps[1]
-            vector ${value.name} = load_${name}_values(row + ${value.column}, T - j); % for _, value in ipairs(running.backward_maps)
+            const real *row = values + j * ${values_width}; % if running.backward_projected_values[1]
+            vector ${value.name} = load_${name}_values(row + ${value.column}, T - j); % for _, value in ipairs(running.backward_projected_values)
 % for _, value in ipairs(running.backward_products) do
             vector ${value.name} = multiply_${name}_rows(rows + j * ${PREFIX}QUERY_STRIDE${value.start} + h * ${PREFIX}HEAD_WIDTH, T - j, ${value.vector} + h * ${PREFIX}HEAD_WIDTH);
 % end
             vector d${value.name} = {0}; % for _, value in ipairs(values)
             % include("parts/statements.tpl", { list = running.backward })
             for (int k = 0; k < LANES && j + k < T; k++) {
-                dvalues[(j + k) * ${row_width} + ${value.column}] = d${value.name}[k]; % for _, value in ipairs(maps)
+                dvalues[(j + k) * ${values_width} + ${value.column}] = d${value.name}[k]; % for _, value in ipairs(projected_values)
 % for _, value in ipairs(products) do
                 add_product_grad(${PREFIX}HEAD_WIDTH, d${value.name}[k], rows + (j + k) * ${PREFIX}QUERY_STRIDE${value.start} + h * ${PREFIX}HEAD_WIDTH, ${value.vector} + h * ${PREFIX}HEAD_WIDTH, drows + (j + k) * ${PREFIX}QUERY_STRIDE${value.start} + h * ${PREFIX}HEAD_WIDTH,
                         dvectors${value.vector_offset} + h * ${PREFIX}HEAD_WIDTH);

@@ -1,13 +1,11 @@
 % local scalar = terms.scalar
 % local adds_gradients = scalar.has_trained_tables or scalar.running
-% local weighted_words = adds_gradients and " weighted: dscore times inverse_sum, 0 in lanes beyond the last query." or ""
 % local addition_words = scalar.running and ", and adds gradients of tables and running sums to d, dr and group"
 % addition_words = addition_words or scalar.has_trained_tables and ", and adds gradients of the tables to d and group" or ""
 % -- scalar.gathered: the tables and sums whose gradients the struct score_group adds up
-% local gathered_sums, sum_words = {}, scalar.row_sums and " sums: the sums over keys." or ""
+% local gathered_sums = {}
 % for _, sum in ipairs(scalar.row_sums or {}) do gathered_sums[#gathered_sums + 1] = sum.has_gradient and sum or nil end
-% local group_words = scalar.has_gathered_tables and " of tables. After each key, the sums by (query - key) or (query + key) move by one lane." or "."
-% sum_words = gathered_sums[1] and sum_words .. " seen: a mask of the queries that see the key." or sum_words
+% local group_words = scalar.has_gathered_tables and " of tables. Sums for a table with the index (query - key) or (query + key) shift by one lane after each key." or "."
 % local plus_begin, minus_begin = terms.has_spans and " + begin" or "", terms.has_spans and " - begin" or ""
 
 % if scalar.has_group then
@@ -18,8 +16,13 @@ typedef struct ${name}_score_group {
 } ${name}_score_group;
 
 % end
-/* Returns the gradient of the logit${addition_words}. dscore: the gradient of the score. Both
- * gradients lack the factor inverse_sum.${weighted_words}${sum_words} */
+/* Returns the gradient of the logit${addition_words}. dscore and the result lack the factor inverse_sum.
+ *
+ *   dscore     gradient of the score
+ *   weighted   dscore times inverse_sum, 0 in lanes beyond the last query % if adds_gradients
+ *   sums       sums over keys % if scalar.row_sums
+ *   seen       a mask of the queries that see the key % if gathered_sums[1]
+ */
 INLINE vector ${name}_score_pair_grad(const ${name}_score_tables *s, const ${name}_score_tables *d,
         const ${name}_running *r, const ${name}_running *dr, int h, ${name}_score_group *group, int i, int j, const real *sums, bits seen, vector logit, vector weighted, vector inverse, vector dscore) {
     % include("parts/statements.tpl", { list = scalar.pair_gradient })

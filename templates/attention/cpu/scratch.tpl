@@ -1,5 +1,5 @@
-% -- has_pair_rows: if PAIRED, the arrays pairs and pair_rows hold interleaved copies of weights, dlogits and rows
-% -- interleaves: if PAIRED, dlogits and rows have the interleaved layout
+% -- Two ways to interleave if PAIRED is true in C. has_pair_rows: separate arrays, pairs and pair_rows, hold interleaved
+% -- copies of weights, dlogits and rows. interleaves: dlogits and rows themselves are interleaved.
 % local has_pair_rows, interleaves = paired and terms.pair_vectors, paired and not terms.pair_vectors
 % local zeros = terms.by_offset and PREFIX .. "KEYS * LANES + " or ""
 % local pair_factor = interleaves and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""

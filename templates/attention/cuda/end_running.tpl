@@ -1,8 +1,8 @@
-% local maps, products = running.maps, running.products
-% local row_width = maps[1] and PREFIX .. requested_value.constant
-% local used_columns = (#maps > 1 and #maps .. " * " or "") .. PREFIX .. "HEADS"
+% local projected_values, products = running.projected_values, running.products
+% local row_width = projected_values[1] and PREFIX .. requested_value.constant
+% local used_columns = (#projected_values > 1 and #projected_values .. " * " or "") .. PREFIX .. "HEADS"
 % local if_sum = running.sum_row_count ~= running.row_count and ("if (e %% (%s) < %s) "):format(running.row_count, running.sum_row_count) or ""
-% local targets = not products[1] and "tokens' values" or (maps[1] and "tokens' values, " or "") .. "queries, keys, and the vectors that multiply them"
+% local targets = not products[1] and "tokens' values" or (projected_values[1] and "tokens' values, " or "") .. "queries, keys, and the vectors that multiply them"
 /* Propagates the gradients of ${running.words} to ${targets}${running.sum_row_count and "; gradients of sums become gradients of terms" or ""}. */
 INLINE void ${prefix}end_running(${attends.gradients_type} *g) {
     % include("attention/cuda/opening.tpl")
@@ -22,7 +22,7 @@ INLINE void ${prefix}end_running(${attends.gradients_type} *g) {
         % include("attention/cuda/token_values.tpl")
         real d${value.name} = 0; % for _, value in ipairs(running.values)
         % include("parts/statements.tpl", { list = running.backward })
-        dvalues[${value.column}] = d${value.name}; % for _, value in ipairs(maps)
+        dvalues[${value.column}] = d${value.name}; % for _, value in ipairs(projected_values)
         for (int c = ${used_columns} + h; c < ${row_width}; c += ${PREFIX}HEADS) dvalues[c] = 0; /* unused columns */ % if has_unused_columns
 % for _, product in ipairs(products) do
         w->${prefix}dproducts[${product.index_text}] = d${product.name};

@@ -1,4 +1,4 @@
-% local row_width = running.maps[1] and PREFIX .. requested_value.constant
+% local row_width = running.projected_values[1] and PREFIX .. requested_value.constant
 % local if_sum = running.sum_row_count ~= running.row_count and ("if (e %% (%s) < %s) "):format(running.row_count, running.sum_row_count) or ""
 /* Computes the ${running.words} of all tokens of a shard. */
 INLINE void ${prefix}make_running(void) {

@@ -1,4 +1,4 @@
-% local row_width = running.maps[1] and PREFIX .. requested_value.constant
+% local row_width = running.projected_values[1] and PREFIX .. requested_value.constant
 /* Computes the ${running.words} of one new token of each sequence; the ${running.words} of earlier tokens are cached. */
 INLINE void ${prefix}make_running_one(void) {
     % include("attention/cuda/opening.tpl")

@@ -6,7 +6,7 @@ static const real ${PREFIX}LOGIT_SCALE = ${format_real(logit_scale)}; /* 1 / sqr
 % include("attention/cpu/attend_weights.tpl")
 
 % paragraph("attention/cpu/attend_one.tpl") % if caches_tiles
-% -- loop_start, loop_end: the C texts of the first query of the first group, and of the end of the computed queries
+% -- C texts. loop_start: the first query of the first group; loop_end: the end of the computed queries
 % local loop_start = has_query_bounds and "first_group" or is_decoded and "head->from" or "0"
 % local loop_end = has_query_bounds and "head->end_query" or is_decoded and "head->to" or "T"
 % local query_rows = is_decoded and "to - from" or "T"
@@ -110,7 +110,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
 % section("trace_head")
 % local logit = terms.scans_logits and "load(columns + j * LANES)" or name .. "_logit(&queries, key, j)"
 % local score = score_function and invoke(score_function, "head", "&queries", "j", logit) or logit
-% score = inline("plus_gain", score, { gain = "columns", key = "j" })
+% score = inline("plus_gain", score, { added_values = "columns", key = "j" })
 /* Traces one head of one sequence; rows of query and key are as in attend_${name}, and `saved` is a workspace.
  *
  *   scores, attention   [queries][keys] written; NULL: not requested
@@ -121,7 +121,7 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, cons
     for (int first = 0; first < head->T; first += LANES) {
         ${name}_queries queries;
         load_${name}_queries(head, first, query, &queries);
-        % slot("add_values", { from = "0", to = "head->" .. S, gain = "columns" })
+        % slot("add_values", { from = "0", to = "head->" .. S, added_values = "columns" })
         % slot("scan", { from = "0", to = "head->" .. S, logits = "columns" })
         % slot("distance_logits", { from = "0", to = "head->" .. S })
         vector largest = broadcast(-(real)__builtin_inf());

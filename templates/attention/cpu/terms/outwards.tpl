@@ -103,7 +103,11 @@ real *chances; /* min(P, 1 - P) with the sign of the logit, where P = sigmoid(lo
 saved->chances = reserve(memory, used, (train ? heads * groups : 1) * ${name}_group_weights(T) * sizeof(real));
 if (saved->step) saved->chances += (size_t)groups * saved->step; % section("skip_saved")
 % section("scratch")
-/* Workspaces with a row for each key, and spare rows at both ends. along [T + 2][LANES]: the argument `remaining` or `sums` of functions in geometric.h. across [T + 1 + LANES][LANES]: their argument `mirrored`. */
+/* Workspaces with a row for each key, and spare rows at both ends.
+ *
+ *   along    [T + 2][LANES] running products or sums over the keys of one side (`remaining`, `sums` in geometric.h)
+ *   across   [T + 1 + LANES][LANES] values of `along` at the same distance on the other side (`mirrored`)
+ */
 real *along, *across;
 % section("lay_out_scratch")
 scratch->along = reserve(memory, used, (size_t)(T + 2) * LANES * sizeof(real));

@@ -29,7 +29,7 @@ INLINE void multiply_${name}_table(const ${name}_head *head, const ${name}_queri
     const int rows = to + 2 < ${PREFIX}COUNT_ROWS ? to + 2 : ${PREFIX}COUNT_ROWS;
     for (int n = 0; n < rows; n++)
         store(head->products + n * LANES, dot_row(${PREFIX}HEAD_WIDTH, group->query, head->count_table + n * ${PREFIX}HEAD_WIDTH)${times_factor});
-    store(head->products + rows * LANES, load(head->products + (rows - 1) * LANES)); /* a copy of the last row; its share in every term is 0 */
+    store(head->products + rows * LANES, load(head->products + (rows - 1) * LANES)); /* a copy of the last row, which interpolation reads with factor 0 */
 }
 
 /* Writes the logits of a group with keys from..to - 1, and then, from the last key to the first, their gates and

@@ -77,7 +77,7 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_parame
     }
 }
 
-/* Adds to dq the gradients of a group's queries from the terms of the rows${biases_text}. dq still lacks its factors. */
+/* Adds to dq the gradients of a group's queries from the terms of the rows${biases_text}. The caller scales dq later. */
 INLINE void add_${name}_row_gradients(const ${name}_head *head, int first, int begin, int end,
         const real *restrict dlogits, vector inverse, vector *dq) {
     const int T = head->T, S = head->${S};

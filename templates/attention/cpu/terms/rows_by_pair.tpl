@@ -44,7 +44,7 @@ INLINE void ${name}_logits(const int N, const ${name}_queries *group, const real
 }
 % section("queries_grad")
 
-/* Adds to dq the gradients of a group's queries from the terms of the rows; dq still lacks its factors. */
+/* Adds to dq the gradients of a group's queries from the terms of the rows. The caller scales dq later. */
 INLINE void add_${name}_row_gradients(const ${name}_head *head, int first, int begin, int end,
         const real *restrict dlogits, vector *dq) {
     const int ${head_lengths};

@@ -21,7 +21,7 @@ static size_t ${name}_relative_bytes(${length_parameters}) {
 }
 
 % section("step_functions")
-% local layers_share_set = rows.set_count == 1
+% local layers_share_set = rows.set_count == 1 -- whether all layers have the same distances
 % local set_index = layers_share_set and "0" or "l"
 /* Makes the rows of distances of layer l. */
 static void make_${name}_${layers_share_set and "rows" or "relative"}(const lh_cpu_step *step, int l) {

@@ -38,6 +38,7 @@ INLINE real *${name}_sinusoids(const lh_cpu_step *step, int set) {
 INLINE real *${name}_rows(const lh_cpu_step *step, int l) {
     return ${name}_sinusoids(step, ${PREFIX}RELATIVE_SETS) + (size_t)l * ${name}_row_elements(${table_lengths});
 }
+/* Workspace: the rows of layer l before they are stored channel by channel. */
 INLINE real *${name}_product(const lh_cpu_step *step, int l) {
     return ${name}_rows(step, ${stack.count}) + (size_t)l * ${name}_sinusoid_elements(${table_lengths});
 }

@@ -17,5 +17,5 @@ static void ${name}_span(const ${name}_head *head, int first, int *begin, int *e
 static void write_${name}_line_gains(const ${name}_head *head, int first, int begin, int end, real *gain) {
     write_line_gains(${line_arguments}, first, begin, end, gain);
 }
-write_${name}_line_gains(head, first, ${from}, ${to}, ${gain}); % section("add_values")
-${inner} + load(${gain} + ${key} * LANES) % section("plus_gain")
+write_${name}_line_gains(head, first, ${from}, ${to}, ${added_values}); % section("add_values")
+${inner} + load(${added_values} + ${key} * LANES) % section("plus_gain")
