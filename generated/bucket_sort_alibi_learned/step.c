@@ -46,13 +46,13 @@ static void *reserve(char *memory, size_t *used, size_t bytes) {
     return memory ? memory + start : NULL;
 }
 
-/* The layout of heads of the self-attention in vectors, and strides of rows. */
+/* Numbers of channels and keys that the self-attention processes together, and strides of its rows. */
 enum {
     HEAD_PART = 8 < LANES ? 8 : LANES, /* number of channels of a head in one vector */
     HEAD_PARTS = HEAD_WIDTH / HEAD_PART,
     /* number of keys that are processed together when gradients of keys are summed */
     KEYS = KEY_TILE / HEAD_PARTS > 0 ? KEY_TILE / HEAD_PARTS : 1,
-    PAIRED = 2 * HEAD_WIDTH <= LANES, /* a key and its value fit in one vector */
+    PAIRED = 2 * HEAD_WIDTH <= LANES, /* whether a key and its value fit in one vector */
     QUERY_STRIDE = 3 * WIDTH /* keys and values lie WIDTH and 2 WIDTH after their queries */
 };
 typedef real self_part __attribute__((vector_size(HEAD_PART * REAL_BYTES), aligned(REAL_BYTES), may_alias));

@@ -46,7 +46,7 @@ NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict 
             vector logits[H];
             dot_heads(D, H, scaled + channel, tiles + tiled_elements(WIDTH, j) + channel * LANES, logits);
 % if scores_keys_in_lanes and excludes_last_keys then
-            if (${key_index} + LANES - head->from <= head->${S}) { /* otherwise the score's table of distances would be read before its first entry */
+            if (${key_index} + LANES - head->from <= head->${S}) { /* the last keys would load elements before the table of distances */
                 UNROLL
                 for (int u = 0; u < H; u++)
                     logits[u] = ${row_score};

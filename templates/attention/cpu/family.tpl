@@ -1,9 +1,9 @@
-/* The layout of heads of the ${name}-attention in vectors, and strides of rows. */
+/* Numbers of channels and keys that the ${name}-attention processes together, and strides of its rows. */
 enum {
     ${PREFIX}HEAD_PART = ${head_part} < LANES ? ${head_part} : LANES, /* number of channels of a head in one vector */
     ${PREFIX}HEAD_PARTS = ${PREFIX}HEAD_WIDTH / ${PREFIX}HEAD_PART,
     ${PREFIX}KEYS = KEY_TILE / ${PREFIX}HEAD_PARTS > 0 ? KEY_TILE / ${PREFIX}HEAD_PARTS : 1, /* number of keys that are processed together when gradients of keys are summed */
-    ${PREFIX}PAIRED = 2 * ${PREFIX}HEAD_WIDTH <= LANES, /* a key and its value fit in one vector */ % if paired
+    ${PREFIX}PAIRED = 2 * ${PREFIX}HEAD_WIDTH <= LANES, /* whether a key and its value fit in one vector */ % if paired
 % if cross then
     ${PREFIX}QUERY_STRIDE = WIDTH,
     ${PREFIX}KEY_STRIDE = 2 * WIDTH /* values lie WIDTH after their keys */
@@ -21,7 +21,7 @@ typedef real ${name}_part __attribute__((vector_size(${PREFIX}HEAD_PART * REAL_B
 % paragraph("attention/cpu/sums.tpl") % if terms.has_sums
 % -- whether the backward pass recomputes the weights of sequences of any length
 % local always_recomputes = recomputed and recomputed.always
-% -- is_saved: a condition in C: whether the weights of all groups are stored
+% -- is_saved: C text of a condition: whether the weights of all groups are stored
 % local is_saved = recomputed and "saves" or "train"
 % local null_when_recomputed = recomputed and "train && !saves ? NULL : " or ""
 % local element_words = (terms.visits_outwards or terms.breaks_stick) and "weights" or "exp(score - largest)"

@@ -10,7 +10,7 @@
 % end
 typedef struct ${name}_running {
     int stride; /* elements of one row: T, padded so that a whole vector can be loaded at any token */
-    real *sums; /* [${running.row_count}][stride] */
+    real *sums; /* [${running.row_count}][stride] ${words} */
     /* [${running.row_count}][stride][LANES] gradients from pairs in which the token is the key, separate for each lane of queries. NULL if the struct holds no gradients. */
     real *lanes;
 } ${name}_running;
@@ -64,7 +64,7 @@ static void make_${name}_running(const lh_cpu_step *step, int l, const ${name}_r
 % end
 }
 
-/* ${products[1] and "Adds" or "Writes"} the gradients of a sequence's values. dr: the gradients of its ${words}${running.sum_row_count and "; gradients of sums become gradients of terms" or ""}. */
+/* ${products[1] and "Adds" or "Writes"} the gradients of a sequence's values. dr: the gradients of the ${words}${running.sum_row_count and "; on return, gradients of terms" or ""}. */
 static void end_${name}_running(const lh_cpu_step *step, int l, const ${name}_running *dr, int T, const real *values,
         real *dvalues, const real *rows, real *drows, real *dvectors) {
     for (int row = 0; row < ${running.row_count}; row++) {

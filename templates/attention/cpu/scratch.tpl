@@ -1,7 +1,7 @@
 % -- Two ways to interleave if PAIRED is true in C. has_pair_rows: separate arrays, pairs and pair_rows, hold interleaved
 % -- copies of weights, dlogits and rows. interleaves: dlogits and rows themselves are interleaved.
 % local has_pair_rows, interleaves = paired and terms.pair_vectors, paired and not terms.pair_vectors
-% local zeros = terms.by_offset and PREFIX .. "KEYS * LANES + " or ""
+% local leading_zeros = terms.by_offset and PREFIX .. "KEYS * LANES + " or ""
 % local pair_factor = interleaves and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
 % local query_words = terms.has_biases and "the query plus content bias, then the query plus position bias" or "the query"
 % local layout = terms.by_offset and "KEYS * LANES zeros, then [groups][keys + KEYS][LANES]" or "[groups][keys][LANES]"
@@ -34,7 +34,7 @@ static void lay_out_${name}_scratch(${name}_scratch *scratch, char *memory, size
     }
 % end
     % slot("lay_out_training")
-    size_t dlogits = ${zeros}${pair_factor}groups * ${group_dlogits_function}(${S});
+    size_t dlogits = ${leading_zeros}${pair_factor}groups * ${group_dlogits_function}(${S});
     size_t rows = (size_t)T * ${terms.vectors_per_query} * ${PREFIX}HEAD_WIDTH${interleaves and " + LANES" or ""};
     scratch->dlogits = reserve(memory, used, dlogits * sizeof(real));
     scratch->rows = reserve(memory, used, rows * sizeof(real));

@@ -65,7 +65,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
                 inverse = load(inverse_sum + first);
         load_columns(${PREFIX}HEAD_WIDTH, T, first, WIDTH, dout, 1, g);
         load_columns(${PREFIX}HEAD_WIDTH, T, first, WIDTH, out, 1, o);
-        vector mean = g[0] * o[0];
+        vector mean = g[0] * o[0]; /* the sum over keys of weight * dweight, with normalised weights */
         UNROLL
         for (int d = 1; d < ${PREFIX}HEAD_WIDTH; d++) mean += g[d] * o[d];
         % slot("gradients_out")

@@ -32,8 +32,8 @@ group->offset = broadcast(head->numbers.offset);
 % section("forward")
 % local total = terms.normalised and "vector total = " or ""
 % local least_total = (precision == "float64" and f64 or f32)(1e-12)
-/* Every query visits the keys outwards, at each distance the key to the right, then the key to the left. The weight of
- * a key is the probability that the query stops there. */
+/* Every query visits the keys outwards: at each distance first the key to the right, then the key to the left. The
+ * weight of a key is the probability that the query stops there. */
 
 /* Writes logits [keys][LANES]: the logits of a group of queries with keys from..to - 1, plus `added`. */
 INLINE void write_${name}_logits(const ${name}_queries *group, const real *restrict key, int from, int to, vector added,

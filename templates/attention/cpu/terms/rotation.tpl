@@ -16,7 +16,7 @@ ${is_decoded and "if (from == 0) " or ""}${invoke(rotate, "w", key_positions, is
 % section("rotation_functions")
 
 % local place = positions.kind == "index" and "t" or "position[t]"
-/* Rotates rows of queries${cross and ", or of keys," or " and keys"} of one sequence by their positions (direction 1), or gradients back (-1).${is_decoded and " rows: the rows of tokens [from, to)." or ""} */
+/* Rotates rows of queries${cross and ", or of keys," or " and keys"} of one sequence by their positions. direction: 1, or -1 to rotate gradients back.${is_decoded and " rows: the rows of tokens [from, to)." or ""} */
 % define("INLINE void " .. rotate, "const workspace *w", "const int32_t *position", is_decoded and "int from", "int to", "const int stride", "const int direction", "real *restrict rows")
     const position_row *table = w->step->tables;
     for (int t = ${from}; t < to; t++)

@@ -1,5 +1,5 @@
 % -- Vectors of distances, for distances that depend only on key - query: one row for each difference.
-% -- last_vector: C text, the offset of a query's last vector in scratch->rows from its first vector
+% -- last_vector: C text of the offset from a query's first vector in scratch->rows to its last vector
 % local last_vector = (rows.biases and "2 * " or "") .. PREFIX .. "HEAD_WIDTH"
 % local query_gradient = rows.biases and "dposition" or "dq"
 % local head_offset, dhead_offset, biases_text = "", "", ""

@@ -38,6 +38,7 @@ static void make_${name}_${layers_share_set and "rows" or "relative"}(const lh_c
 }
 % if layers_share_set then
 
+/* Makes the rows of distances of all layers. */
 static void make_${name}_relative(const lh_cpu_step *step, int set) {
     for (int l = 0; l < ${stack.count}; l++) make_${name}_rows(step, l);
 }
