@@ -28,8 +28,7 @@ enum {
     TOKENS = 7, /* rows of the embedding: input symbols, an unused symbol, the empty output */
     CLASSES = 5,
     CLASS_COLUMNS = 16, /* classes, rounded up to a whole vector */
-    /* approximate number of tokens in a block of sequences, so small that the block's values fit into the cache */
-    BLOCK_TOKENS = 84
+    BLOCK_TOKENS = 84 /* approximate number of tokens in a block, so small that its values fit into the cache */
 };
 
 /* Parameters. Gradients and the optimiser's states have the same layout. Weights are [in][out]. */

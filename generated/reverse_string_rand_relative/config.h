@@ -31,8 +31,7 @@ enum {
     MAX_POSITION = 2048,
     /* number of samples of distances in one pass; distances are sampled from 1 .. MAX_POSITION - 1 */
     DISTANCE_DRAWS = 5,
-    /* approximate number of tokens in a block of sequences, so small that the block's values fit into the cache */
-    BLOCK_TOKENS = 84
+    BLOCK_TOKENS = 84 /* approximate number of tokens in a block, so small that its values fit into the cache */
 };
 
 /* Parameters. Gradients and the optimiser's states have the same layout. Weights are [in][out]. */

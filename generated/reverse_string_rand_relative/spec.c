@@ -163,8 +163,10 @@ static double nominal_flops(const lh_shape *shape, lh_mode mode) {
     return forward * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);
 }
 
-/* nominal_flops, plus `output`, the output layer at the labelled tokens, plus `rows`, the rows of distances (relative
- * positions). A CPU computes the rows once for the batch, and the gradient of their weight once for each shard. */
+/* Returns nominal_flops plus the operations of two parts:
+ *   output   the output layer at the labelled tokens
+ *   rows     the rows of distances (relative positions). A CPU computes the rows once for the batch, and the gradient
+ *            of their weight once for each shard. */
 static double executed_flops(const lh_shape *shape, lh_mode mode) {
     const double output = 2 * 128.0 * shape->labels * shape->sequences;
     const double rows = 2 * 20480.0 * (shape->length[0] + shape->length[0] - 1.0);

@@ -30,8 +30,7 @@ enum {
     CLASS_COLUMNS = 16, /* classes, rounded up to a whole vector */
     MAX_POSITION = 2048, /* positions are sampled from 0 .. MAX_POSITION - 1 */
     DRAWS = 5, /* number of independent samples of positions in one pass */
-    /* approximate number of tokens in a block of sequences, so small that the block's values fit into the cache */
-    BLOCK_TOKENS = 84
+    BLOCK_TOKENS = 84 /* approximate number of tokens in a block, so small that its values fit into the cache */
 };
 
 /* Parameters. Gradients and the optimiser's states have the same layout. Weights are [in][out]. */

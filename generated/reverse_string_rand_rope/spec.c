@@ -148,7 +148,7 @@ static double nominal_flops(const lh_shape *shape, lh_mode mode) {
     return forward * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);
 }
 
-/* nominal_flops, plus the operations of the output layer at the labelled tokens. */
+/* Returns nominal_flops plus the operations of the output layer at the labelled tokens. */
 static double executed_flops(const lh_shape *shape, lh_mode mode) {
     const double output = 2 * 128.0 * shape->labels * shape->sequences;
     return nominal_flops(shape, mode) + output * (mode == LH_MODE_TRAIN ? 3 : 1);

@@ -344,8 +344,9 @@ static int count_sequences(int most, const int length[LH_MAX_STREAMS]) {
     return sequences > 0 ? sequences : 1;
 }
 
-/* The number of sequences that a call of train_block, or of forward_block, computes together. */
+/* The number of sequences that one call of train_block computes. */
 static int block_sequences(const int length[LH_MAX_STREAMS]) { return count_sequences(BLOCK_TOKENS, length); }
+/* The number of sequences that one call of forward_block computes. */
 static int forward_sequences(const int length[LH_MAX_STREAMS]) { return count_sequences(EVALUATION_TOKENS, length); }
 
 /* The approximate limit of tokens in a block of sequences. */

@@ -69,7 +69,7 @@ end
 --   symbols   the input
 --   outputs   the number of outputs
 function M.make_request(plan, symbols, outputs)
-  local tokens_per_symbol = plan.computation and plan.computation.all or 1
+  local tokens_per_symbol = plan.computation and plan.computation.tokens_per_symbol or 1
   local count = #symbols * tokens_per_symbol + (plan.readout == "outputs" and outputs or 0)
   if plan.limit and count > plan.limit.tokens then
     return nil

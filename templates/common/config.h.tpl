@@ -21,10 +21,10 @@ enum {
 % local passes_vary = cpu.passes_by_length or cpu.gradient_passes
     PASSES = ${cpu.passes}, /* ${passes_vary and "largest " or ""}number of passes through the layers in training */ % if cpu.passes
     GRADIENT_PASSES = ${cpu.gradient_passes}, /* largest number of passes with gradient */ % if cpu.gradient_passes
-    CELL_WIDTH = ${cell_width}, /* number of numbers in a cell of the memory */ % if cell_width
-    CELLS = ${capacity.cells}, /* number of cells in the memory of a sequence */ % if capacity and capacity.cells
+    CELL_WIDTH = ${cell_width}, /* width of a memory cell */ % if cell_width
+    CELLS = ${capacity.cells}, /* number of memory cells of a sequence */ % if capacity and capacity.cells
     BLOCK_SEQUENCES = ${shard_sequences} /* number of sequences of a shard; they go through all steps together */ % if is_step_major
-    BLOCK_TOKENS = ${block_tokens} /* approximate number of tokens in a block of sequences, so small that the block's values fit into the cache */ % else
+    BLOCK_TOKENS = ${block_tokens} /* approximate number of tokens in a block, so small that its values fit into the cache */ % else
 };
 
 % include("parts/parameters.tpl")

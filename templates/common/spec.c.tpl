@@ -86,7 +86,8 @@ enum { ${token_constants} };
 % local input, output = task.data and "input" or "input_length(n)", task.data and "output" or "output_length(n)"
 % local appends_outputs = not streams[2] and readout == "outputs" -- one stream has the tokens of inputs and outputs
 % -- length: the C text of the number of tokens in the first stream
-% local length = (computation and computation.all .. " * " or "") .. input .. (appends_outputs and " + " .. output or "")
+% local length = computation and computation.tokens_per_symbol .. " * " .. input or input
+% length = appends_outputs and length .. " + " .. output or length
 % local has_source_length = not task.data and length ~= input
 % if has_source_length then
 static int source_length(int n) { return ${length}; }
@@ -103,7 +104,7 @@ static void set_shape(int input, int output, lh_shape *shape) {
 static void assemble(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]) {
     uint16_t *source = tokens[0];
     for (int i = 0; i < example->input_length; i++) *source++ = example->input[i];
-    for (int i = 0; i < ${computation.prefix}example->input_length; i++) *source++ = COMPUTATION_TOKEN; % if computation
+    for (int i = 0; i < ${computation.times_text}example->input_length; i++) *source++ = COMPUTATION_TOKEN; % if computation
 % if decoder then
 % local output_pointer = streams[2] and "target" or "source"
     uint16_t *target = tokens[1]; % if streams[2]
@@ -202,8 +203,10 @@ static double nominal_flops(const lh_shape *shape, lh_mode mode) {
 }
 
 % if rows ~= "" then
-/* nominal_flops, plus `output`, the output layer at the labelled tokens, plus `rows`, the rows of distances (relative
- * positions). A CPU computes the rows once for the batch, and the gradient of their weight once for each shard. */
+/* Returns nominal_flops plus the operations of two parts:
+ *   output   the output layer at the labelled tokens
+ *   rows     the rows of distances (relative positions). A CPU computes the rows once for the batch, and the gradient
+ *            of their weight once for each shard. */
 static double executed_flops(const lh_shape *shape, lh_mode mode) {
     const double output = 2 * ${f64(flops.output)} * shape->labels * shape->sequences;
     const double rows = ${rows};
@@ -211,7 +214,7 @@ static double executed_flops(const lh_shape *shape, lh_mode mode) {
     return nominal_flops(shape, mode) + extra;
 }
 % else
-/* nominal_flops, plus the operations of the output layer at the labelled tokens. */
+/* Returns nominal_flops plus the operations of the output layer at the labelled tokens. */
 static double executed_flops(const lh_shape *shape, lh_mode mode) {
     const double output = 2 * ${f64(flops.output)} * shape->labels * shape->sequences;
     return nominal_flops(shape, mode) + output * (mode == LH_MODE_TRAIN ? 3 : 1);

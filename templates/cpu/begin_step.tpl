@@ -3,7 +3,7 @@
 % paragraph("cpu/input_draws.tpl") % if samples_input_positions
 % include("attention/cpu/draws.tpl", family) % for _, family in ipairs(attentions)
 % for _, struct in ipairs(structs) do
-% paragraph("cpu/pack.tpl", struct) % if struct.packed[1]
+% paragraph("cpu/pack.tpl", struct) % if struct.product_panels[1]
 % end
 % if has_tables_by_length then
 static void begin_length(const lh_cpu_step *step, int part, int parts) {
@@ -22,14 +22,15 @@ static void begin_step(const lh_cpu_step *step, int part, int parts) {
     const parameters *p = step->parameters;
     step_panels *s = step->panels;
     bool train = step->mode == LH_MODE_TRAIN;
+% -- In training, the engine calls begin_length for each length of a shard.
     if (!train) begin_length(step, part, parts);
 % end
 % for _, struct in ipairs(structs) do
-% local weight_count = #struct.packed
-% if struct.packed[1] and struct.block then
+% local weight_count = #struct.product_panels
+% if struct.product_panels[1] and struct.block then
     for (int i = part; i < ${weight_count} * ${struct.count}; i += parts)
         pack_${struct.block}(&p->${struct.block}[i / ${weight_count}], &s->${struct.block}[i / ${weight_count}], i % ${weight_count}, train);
-% elseif struct.packed[1] then
+% elseif struct.product_panels[1] then
     for (int i = part; i < ${weight_count}; i += parts) pack_network(p, s, i, train);
 % end
 % end

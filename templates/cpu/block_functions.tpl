@@ -1,6 +1,9 @@
-% -- repetition: the name of the variable that is the index of the block's repetition. In the functions, `part` is the set
-% -- of tokens whose results are used after the block's attention, and `distinct` the set of rows that are computed
-% -- before the block's attention: in the first repetition one row for each symbol, else one for each token.
+% -- Variables in the functions of a block:
+% --   l          the index of the layer
+% --   use        the index of the repetition, if the layers run several times; otherwise l is this index
+% --   part       the tokens whose results are used after the block's attention
+% --   distinct   the rows that are computed before the block's attention. In the first repetition, each symbol has a
+% --              row; later, each token has a row
 % local repetition = loops > 1 and "use" or "l"
 % local state_index = "w->step->mode == LH_MODE_TRAIN ? " .. repetition .. " : 0"
 /* ${comment}

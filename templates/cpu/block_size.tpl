@@ -5,8 +5,9 @@ static int count_sequences(int most, const int length[LH_MAX_STREAMS]) {
     return sequences > 0 ? sequences : 1;
 }
 
-/* The number of sequences that a call of train_block, or of forward_block, computes together. */
+/* The number of sequences that one call of train_block computes. */
 static int block_sequences(const int length[LH_MAX_STREAMS]) { return count_sequences(BLOCK_TOKENS, length); }
+/* The number of sequences that one call of forward_block computes. */
 static int forward_sequences(const int length[LH_MAX_STREAMS]) { return count_sequences(EVALUATION_TOKENS, length); }
 
 /* The approximate limit of tokens in a block of sequences. */
@@ -27,7 +28,7 @@ static size_t count_bytes(const lh_shape *longest, int source, int target, lh_mo
 }
 
 /* Returns the bytes of the largest workspace that a block of sequences of at most these lengths needs.
- * tokens: source and target tokens of one sequence. For each number of sequences, only the longest sequences are tried. */
+ * tokens: the length of source and target together. The loop skips a length if a longer one has as many sequences. */
 static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
     size_t most = count_bytes(longest, longest->length[0], longest->length[1], mode);
     for (int tokens = 2; tokens <= 2 * most_tokens(mode); tokens++) {

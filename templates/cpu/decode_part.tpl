@@ -1,4 +1,5 @@
 % -- A block's function for decoding (make_decoding_function of cpu_network.lua).
+% -- use, l: see block_functions.tpl
 % local repetition = loops > 1 and "use" or "l"
 % define("static void " .. routine, "workspace *w", "int " .. repetition, has_caches and name .. "_cache *cache", input and "const real *input", input and "real *output")
     const int l = use % ${count}; % if loops > 1

@@ -25,7 +25,7 @@ enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* elements with 16 random bits 
 enum { VOCABULARY = ${symbol_count} }; /* number of symbols; before the first attention, a row is computed for each symbol instead of each token */
 
 % end
-% include("cpu/positions.tpl")
+% include("cpu/shared.tpl")
 
 % include("cpu/reserve.tpl")
 

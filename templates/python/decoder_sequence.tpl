@@ -13,7 +13,7 @@ def with_target(inputs, target):
     inputs = torch.as_tensor(inputs)
     target = torch.as_tensor(target, device=inputs.device)
 % if computation then
-    computation = inputs.new_full((len(inputs), ${computation.prefix}inputs.shape[1]), COMPUTATION)
+    computation = inputs.new_full((len(inputs), ${computation.times_text}inputs.shape[1]), COMPUTATION)
     inputs = torch.cat([inputs, computation], dim=1)
 % end
     separator = inputs.new_full((len(inputs), 1), SEPARATOR)

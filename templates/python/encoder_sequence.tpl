@@ -4,7 +4,7 @@ def with_outputs(inputs, outputs):
     output."""
     inputs = torch.as_tensor(inputs)
     batch, count = inputs.shape
-    computation = inputs.new_full((batch, ${computation.prefix}count), COMPUTATION)
+    computation = inputs.new_full((batch, ${computation.times_text}count), COMPUTATION)
     return torch.cat([inputs, computation, inputs.new_full((batch, outputs), EMPTY)], dim=1)
 % else
 def with_outputs(inputs, outputs):

@@ -18,7 +18,7 @@
 #include "kernels/cpu/${header}.h"
 % end
 
-% include("cpu/positions.tpl")
+% include("cpu/shared.tpl")
 
 % include("cpu/reserve.tpl")
 

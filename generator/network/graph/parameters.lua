@@ -30,7 +30,7 @@
 --       has_transposed_copy   whether there is a second, transposed copy
 --       elements              the number of elements of all copies
 --       elements_text         the number of elements of one copy, as text
---     packed          the entries of `panels` for weights of products
+--     product_panels  the entries of `panels` for weights of products
 --     maps            the entries of `panels` for maps of relative positions
 --     shard_sums      the learned members whose gradients each shard sums itself: all members except weights of
 --                     products, maps of relative positions and `table_members`
@@ -304,11 +304,12 @@ end
 -- Returns an entry of `structs`; see M.derive for the arguments.
 local function describe_struct(scope, name, gradients_type, block, count)
   local panels = list_panels(scope)
-  local packed = lists.map(panels, function(panel) return panel.has_transposed_copy and panel or nil end)
+  local product_panels = lists.map(panels, function(panel) return panel.has_transposed_copy and panel or nil end)
   local maps = lists.map(panels, function(panel) return not panel.has_transposed_copy and panel or nil end)
   return { name = name, struct_name = name, gradients_type = gradients_type, block = block,
     article = block and wording.choose_article(block), count = count, struct_count = scope.count, panels = panels,
-    packed = packed, maps = maps, lines = write_lines(scope, list_members, "parameters_type", "count_name"),
+    product_panels = product_panels, maps = maps,
+    lines = write_lines(scope, list_members, "parameters_type", "count_name"),
     shard_sums = describe_shard_sums(scope), table_members = list_table_members(scope),
     last_pass_start = scope.last_pass_start or false }
 end

@@ -57,7 +57,7 @@ function M.list_requests(net, list, prefix, byte_count)
     table.insert(buffer.training and requests.training or requests.always, { form = buffer.form, prefix = prefix,
       used = byte_count,
       name = buffer.name or family.name, width = buffer.width and buffer.width.text or false, rows = rows,
-      row = net.streams[2] and rows and ("(size_t)%s * sizeof(real)"):format(rows) or "row",
+      channel_bytes = net.streams[2] and rows and ("(size_t)%s * sizeof(real)"):format(rows) or "row",
       lengths = lengths_format and lengths_format:format(family.queries.stream_prefix, family.keys.stream_prefix) })
   end
   return requests

@@ -166,16 +166,16 @@ local function find_recurrence_function(cpu, op, direction)
   -- step. But a cell with heads, for a stack or a tape, stores the product and adds it to the sums of the next step.
   local fields = { template = ("cpu/rows/%s.tpl"):format(op.cell), width = width, sums = op.sums.text,
     columns = columns, cells = op.cells or false, weight_grad = find_gradient(width, columns, "recurrent", false),
-    to = find_product(width, columns, "to_" .. op.out.name, cell.heads and "FINISH_STORE" or "FINISH_ADD",
+    forward_product = find_product(width, columns, "to_" .. op.out.name, cell.heads and "FINISH_STORE" or "FINISH_ADD",
       not cell.heads and "y"),
-    from = find_product(columns, width, "from_" .. op.out.name, cell.adds_gradient and "FINISH_ADD" or "FINISH_STORE",
-      cell.adds_gradient and "dx") }
+    backward_product = find_product(columns, width, "from_" .. op.out.name,
+      cell.adds_gradient and "FINISH_ADD" or "FINISH_STORE", cell.adds_gradient and "dx") }
   -- The input of the first layer is rectified, and so is the result of every layer except the last.
   for i, p in ipairs(op.layers) do
     local inner, outer, finish = p.rows.text, p.columns.text, op.layers[i + 1] and "FINISH_BIAS_RELU" or "FINISH_BIAS"
     fields[p.name] = { from_width = inner, to_width = outer, grad = find_gradient(inner, outer, p.name, true),
-      to = find_product(inner, outer, "to_" .. p.name, finish, "bias"),
-      from = find_product(outer, inner, "from_" .. p.name, "FINISH_RELU_GRAD", "rectified") }
+      forward_product = find_product(inner, outer, "to_" .. p.name, finish, "bias"),
+      backward_product = find_product(outer, inner, "from_" .. p.name, "FINISH_RELU_GRAD", "rectified") }
   end
   return find_function(cpu.rows, op.out.name, op.out.name, fields) .. "_" .. direction
 end

@@ -61,8 +61,8 @@
 --   keys, key_stride, to_keys   C texts: the number of keys, their stride, and their offset from the queries
 --   stores_pairs       whether gradients of logits of pairs are stored for a sum pass or the pass over keys
 --   stores_pair_scores   whether gradients of scores of pairs are stored too
---   ends_score_by_layer   whether thread blocks call end_score for different layers at the same time; this is possible
---                      if the layers share no learned parameter of the score
+--   calls_end_score_by_layer   whether thread blocks call end_score for different layers at the same time. This is
+--                      possible if the layers share no learned parameter of the score
 --   samples_draws      whether random numbers are sampled for the family
 --   draw_rows          the number of rows of sampled positions and distances. A row has T numbers. In cross-attention,
 --                      the same number of rows of S numbers follows
@@ -267,7 +267,7 @@ local function derive_attends(plan, family, uses_library)
   attends.key_stride = family.PREFIX .. (family.cross and "KEY_STRIDE" or "QUERY_STRIDE")
   attends.to_keys = family.cross and "" or " + WIDTH"
   attends.slice = uses_library and terms.has_biases and choose_slice(family)
-  attends.ends_score_by_layer = terms.trains_tables and not lists.any(family.score.learned,
+  attends.calls_end_score_by_layer = terms.trains_tables and not lists.any(family.score.learned,
     function(learned) return not learned.per_layer end)
   attends.layer_gradients = terms.has_biases or terms.visits_outwards or terms.multiplies_rows or terms.scans_logits
   attends.visits_by_distance = terms.visits_outwards or leftwards

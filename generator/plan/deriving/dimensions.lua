@@ -68,15 +68,15 @@ end
 -- Facts about the computation token; false if there is none. For each token of the input, `times` computation tokens
 -- are added. Fields:
 --   token    the index of the computation token in the vocabulary
---   all      the number of tokens that replace a token of the input, itself included
---   prefix   C text that multiplies a count by `times`
 --   text     words for the computation tokens of one token
+--   times_text   C text that multiplies a count by `times`
+--   tokens_per_symbol   the number of tokens for one symbol of the input: its token and the computation tokens
 local function plan_computation(times, token)
   return times and {
     token = token,
-    all = times + 1,
-    prefix = times > 1 and times .. " * " or "",
     text = times > 1 and times .. " computation tokens" or "a computation token",
+    times_text = times > 1 and times .. " * " or "",
+    tokens_per_symbol = times + 1,
   } or false
 end
 

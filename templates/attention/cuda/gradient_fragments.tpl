@@ -10,4 +10,4 @@ const real ${weight_name} = exp2_weight(score${plus_start});
 const real weight = ${inline("exists", "")} ? pair_weight : 0; % if terms.has_spans
 % slot("keep")
 const real ${attends.dscore} = weight * ${dweight};
-% slot("gradient_of_logit", { dlogit = true })
+% slot("gradient_of_logit", { reads_dlogit = true })

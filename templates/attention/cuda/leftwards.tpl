@@ -20,7 +20,7 @@ INLINE real ${prefix}pair_logit(const ${prefix}head *a, const real query[${atten
 
 % slot("visit_keys")
 % include("attention/cuda/attend_leftwards.tpl")
-% slot("visit_back")
+% slot("backward_functions")
 
 /* Computes the gradients of queries, for `count` sequences from `first` on. Stores a pair's weight and the gradient of
  * its logit at [query - key][query]. */

@@ -21,7 +21,7 @@ NOINLINE void ${prefix}attend_queries(void) {
             real key[${attends.head_part}], value[${attends.head_part}];
             ${prefix}load_head(key, a.key + j * ${attends.key_stride});
             ${prefix}load_head(value, a.value + j * ${attends.key_stride});
-            % include("attention/cuda/pair_gradient.tpl", { dlogit = true, row = "task" })
+            % include("attention/cuda/pair_gradient.tpl", { reads_dlogit = true, row = "task" })
             % slot("gather_by_query")
             ${prefix}add_head(dquery, dlogit, key);
             % slot("add_to_query")

@@ -39,7 +39,7 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
             real query[${attends.head_part}], dout[${attends.head_part}];
             ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
             ${prefix}load_head(dout, dattended + i * WIDTH);
-            % include("attention/cuda/pair_gradient.tpl", { dlogit = true, row = "index" })
+            % include("attention/cuda/pair_gradient.tpl", { reads_dlogit = true, row = "index" })
             ${attends.if_first_lane}w->${prefix}pairs[column + (size_t)i * v->${attends.S}] = dlogit; % if attends.stores_pairs
             % slot("keep_score")
             ${prefix}add_head(dkey, dlogit, query);

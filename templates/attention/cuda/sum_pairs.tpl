@@ -26,7 +26,7 @@ NOINLINE void ${prefix}attend_by_${class}(void) {
                 ${prefix}load_head(value, a.value + j * ${attends.key_stride});
                 ${prefix}load_head(dout,
                         w->${attends.dout} + (rows + i) * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel});
-                % include("attention/cuda/pair_gradient.tpl", { dlogit = sums_rows, row = "index" })
+                % include("attention/cuda/pair_gradient.tpl", { reads_dlogit = sums_rows, row = "index" })
                 % slot("add_pair")
             }
         }

@@ -7,7 +7,7 @@ NOINLINE void ${prefix}attend_by_distance(int first, int sequences) {
     const workspace *w = &block()->work;
     const int T = v->${attends.T}, S = v->${attends.S}, count = T + S - 1, l = block()->l;
     % slot("begin_sums")
-    % slot("begin_stored")
+    % slot("begin_stored_pairs")
     for (int task = ${first_task}; task < ${PREFIX}HEADS * count; task += ${task_step}) {
         const int h = task / count, o = task % count - (${attends.keys} - 1);
         % slot("resume")
@@ -19,11 +19,11 @@ NOINLINE void ${prefix}attend_by_distance(int first, int sequences) {
             for (int i = 0; i < T; i++) {
                 const int j = i - o;
                 const bool sees_key = ${inline("exists", "", sides)};
-                % slot("add_stored")
+                % slot("add_stored_pair")
             }
         }
-        % slot("store_stored")
-        % slot("keep_head_leader")
+        % slot("store_row")
+        % slot("skip_other_lanes")
         % slot("store_numbers")
     }
 }

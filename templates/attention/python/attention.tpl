@@ -1,5 +1,5 @@
-% -- An attention as a PyTorch module. In the slots, terms insert functions (before the class), members of
-% -- the class, and changes of logits.
+% -- An attention as a PyTorch module. In the slots, terms insert functions, members of the class, and changes of logits.
+% -- new_terms: the terms whose functions no earlier class has
 % slot("functions", { terms = new_terms })
 class ${name}(nn.Module):
     def __init__(self${layer_argument}):
@@ -19,7 +19,7 @@ class ${name}(nn.Module):
         % slot("rotate_rows")
         score = ${inline("logit", "query @ key.transpose(-1, -2) / math.sqrt(WIDTH // HEADS)")}
         % slot("change")
-        % slot("gain")
+        % slot("add_lines")
         score = score / ${f64(temperature)} % if temperature
         % slot("hide")
         mixed = ${inline("weights", "score.softmax(dim=-1)")} @ value

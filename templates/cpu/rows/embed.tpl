@@ -3,7 +3,7 @@
 % local length, tokens = "w->" .. stream_prefix .. "length", "w->" .. stream_prefix .. "tokens"
 % local decodes = cpu.decoding and cpu.decoding.stream == stream
 % local token_index = decodes and "token_index" or "m"
-% local size_argument = streams[2] and "&w->" .. stream_prefix:sub(1, -2) or "w"
+% local stream_argument = streams[2] and "&w->" .. stream_prefix:sub(1, -2) or "w"
 % -- position_format: the C text of a row in the table of position vectors, with # for the index of the token
 % local position_format = "# % " .. length
 % if differs_by_sequence then
@@ -42,7 +42,7 @@ static void ${routine}(const workspace *w, real *x) {
     if (w->${stream_prefix}from == 0) ${draw_routine}(w); % if draw_routine and decodes
     ${draw_routine}(w); % elseif draw_routine
     for (int m = 0; m < ${tokens}; m++) {
-        const int token_index = find_token(${size_argument}, m); % if decodes
+        const int token_index = find_token(${stream_argument}, m); % if decodes
         const int token = w->block->tokens[${stream}][${token_index}]; % if linear
         const real *token = p->${vectors} + w->block->tokens[${stream}][${token_index}] * WIDTH; % else
         const real *place = table[${forward_row}].${additive.member}; % if additive.kind == "sinusoid"

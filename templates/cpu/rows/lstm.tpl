@@ -6,10 +6,9 @@ static void ${name}_forward(const workspace *w, bool stores, real *states) {
     const uint16_t *token = w->block->tokens[0];
     real *gates = w->gates, *cells = w->cells;
     const real *before = NULL;
-    % -- to, from: the names of the functions for products with the recurrent weight, forward and backward
     for (int t = 0; t < w->length; t++, states += size) {
         token_sums(sequences, ${sums}, token + t, w->length, p->input, p->input_bias, gates);
-        if (t > 0) ${to}(rows, states - size, w->${panels_member}->recurrent, gates);
+        if (t > 0) ${forward_product}(rows, states - size, w->${panels_member}->recurrent, gates);
         lstm_step(sequences, ${width}, before, gates, cells, states);
         before = cells;
         if (!stores) continue;
@@ -30,7 +29,7 @@ static void ${name}_backward(const workspace *w, const real *states, real *dstat
         real *d = dstates + start, *gates = w->gates + 4 * start;
         const real *cells = w->cells + start;
         lstm_step_grad(sequences, ${width}, t > 0 ? cells - size : NULL, cells, d, w->dcells, gates);
-        if (t > 0) ${from}(rows, gates, w->${panels_member}->recurrent_transposed, d - size);
+        if (t > 0) ${backward_product}(rows, gates, w->${panels_member}->recurrent_transposed, d - size);
         token_sums_grad(sequences, ${sums}, token + t, w->length, gates, g->input);
     }
     ${weight_grad}(w->tokens - sequences, states, w->gates + 4 * size, g->recurrent);

@@ -6,7 +6,7 @@ static void ${name}_forward(const workspace *w, real *states) {
     const uint16_t *token = w->block->tokens[0];
     for (int t = 0; t < w->length; t++, states += size) {
         token_sums(sequences, ${sums}, token + t, w->length, p->input, p->input_bias, states);
-        if (t > 0) ${to}(rows, states - size, w->${panels_member}->recurrent, states);
+        if (t > 0) ${forward_product}(rows, states - size, w->${panels_member}->recurrent, states);
         rnn_step(sequences, ${width}, p->recurrent_bias, states);
     }
 }
@@ -20,7 +20,7 @@ static void ${name}_backward(const workspace *w, const real *states, real *dstat
     for (int t = w->length - 1; t >= 0; t--) {
         real *d = dstates + (size_t)t * (size_t)size;
         rnn_step_grad(sequences, ${width}, states + (size_t)t * (size_t)size, later, d);
-        if (t > 0) ${from}(rows, d, w->${panels_member}->recurrent_transposed, w->dlater);
+        if (t > 0) ${backward_product}(rows, d, w->${panels_member}->recurrent_transposed, w->dlater);
         later = w->dlater;
         token_sums_grad(sequences, ${sums}, token + t, w->length, d, g->input);
     }

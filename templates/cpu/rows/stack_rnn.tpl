@@ -17,7 +17,7 @@ static void ${name}_forward(const workspace *w, bool stores, real *states) {
         }
         rnn_step(sequences, ${width}, p->recurrent_bias, states);
         if (t == w->length - 1) break;
-        ${to}(rows, states, w->${panels_member}->recurrent, heads);
+        ${forward_product}(rows, states, w->${panels_member}->recurrent, heads);
         real *after = stack + stored * stack_size;
         read += stored * CELL_WIDTH;
         stack_step(sequences, ${columns}, count_stack_cells(t + 1, w->length, ${capacity}), stack_size,
@@ -43,7 +43,7 @@ static void ${name}_backward(const workspace *w, const real *states, real *dstat
             int before = count_stack_cells(t, w->length, ${capacity}), after = count_stack_cells(t + 1, w->length, ${capacity});
             stack_step_grad(sequences, ${columns}, before > after ? before : after, stack_size,
                     w->stacks + row * (size_t)stack_size, heads + ${width}, w->dstack);
-            ${from}(rows, heads, w->${panels_member}->recurrent_transposed, w->dlater);
+            ${backward_product}(rows, heads, w->${panels_member}->recurrent_transposed, w->dlater);
             later = w->dlater;
         }
         rnn_step_grad(sequences, ${width}, states + row * ${width}, later, d);

@@ -1,4 +1,4 @@
-% local jump = "(w->length - w->step->shape.labels)" .. (computation and " / " .. computation.all or "") .. " % CELLS"
+% local jump = "(w->length - w->step->shape.labels)" .. (computation and " / " .. computation.tokens_per_symbol or "") .. " % CELLS"
 % local hidden, value = write_2.from_width, write_3.to_width
 /* A tape-RNN, which computes each step for all sequences; state and tape before the first step are zero.
  * states [step][sequence][${width}]; stores: whether values of all steps are stored. If not, two tapes are kept. */
@@ -20,10 +20,10 @@ static void ${name}_forward(const workspace *w, bool stores, real *states) {
         }
         rnn_step(sequences, ${width}, p->recurrent_bias, states);
         if (t == w->length - 1) break;
-        ${to}(rows, states, w->${panels_member}->recurrent, heads);
+        ${forward_product}(rows, states, w->${panels_member}->recurrent, heads);
         rectify_head(sequences, ${columns}, ${hidden}, p->recurrent_bias + ${width}, heads + ${width}, hidden_1);
-        ${write_2.to}(rows, hidden_1, w->${panels_member}->write_2, p->write_2_bias, hidden_2);
-        ${write_3.to}(rows, hidden_2, w->${panels_member}->write_3, p->write_3_bias, written);
+        ${write_2.forward_product}(rows, hidden_1, w->${panels_member}->write_2, p->write_2_bias, hidden_2);
+        ${write_3.forward_product}(rows, hidden_2, w->${panels_member}->write_3, p->write_3_bias, written);
         read += stored * CELL_WIDTH;
         tape_step(sequences, ${columns}, ${value}, CELLS, jump, p->recurrent_bias + ${width} + ${hidden}, written,
                 heads + ${width} + ${hidden}, tape, after, read);
@@ -57,11 +57,11 @@ static void ${name}_backward(const workspace *w, const real *states, real *dstat
             tape_step_grad(sequences, ${columns}, ${value}, CELLS, jump, w->tapes + row * CELLS * CELL_WIDTH, dtape,
                     heads + ${width} + ${hidden}, dbefore, written);
             ${write_3.grad}(sequences, hidden_2, written, g->write_3, g->write_3_bias);
-            ${write_3.from}(rows, written, w->${panels_member}->write_3_transposed, hidden_2, w->dhidden_2);
+            ${write_3.backward_product}(rows, written, w->${panels_member}->write_3_transposed, hidden_2, w->dhidden_2);
             ${write_2.grad}(sequences, hidden_1, w->dhidden_2, g->write_2, g->write_2_bias);
-            ${write_2.from}(rows, w->dhidden_2, w->${panels_member}->write_2_transposed, hidden_1, w->dhidden_1);
+            ${write_2.backward_product}(rows, w->dhidden_2, w->${panels_member}->write_2_transposed, hidden_1, w->dhidden_1);
             copy_head_grad(sequences, ${columns}, ${hidden}, w->dhidden_1, heads + ${width});
-            ${from}(rows, heads, w->${panels_member}->recurrent_transposed, w->dlater);
+            ${backward_product}(rows, heads, w->${panels_member}->recurrent_transposed, w->dlater);
             later = w->dlater;
             real *other = dtape;
             dtape = dbefore;

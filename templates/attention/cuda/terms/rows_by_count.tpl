@@ -73,7 +73,7 @@ ${prefix}store_head(m.out, 1 / m.sum, out);
 ${attends.if_first_lane}s->${prefix}largest[task] = m.largest; % if not decodes
 ${attends.if_first_lane}s->${prefix}inverse_sum[task] = 1 / m.sum; % if not decodes
 , and stores the values of the softmax that the backward pass needs % section("stored_words")
-% section("visit_back")
+% section("backward_functions")
 
 /* Adds dproduct times a row to the query's gradient. Stores dproduct for attend_rows.
  * dproduct: the gradient of the query's product with the row */

@@ -5,6 +5,7 @@
 const real *running; /* [${running.row_count}][${attends.T}] ${running.words} of the sequence's tokens */
 a.running = s->${prefix}running + ${offset} * v->${attends.T}; % section("set_members")
 % section("before_forward")
+% -- Decoding adds one token at a time.
 
 % include(decodes and "attention/cuda/make_running_one.tpl" or "attention/cuda/make_running.tpl", { running = running })
 ${prefix}make_running${decodes and "_one" or ""}(); % section("begin_forward")

@@ -4,7 +4,8 @@ a.score = score; % section("set_members")
 const ${prefix}score_tables tables = ${prefix}find_score_tables(v, l); % section("tables")
 ${prefix}score_pair(${a}score, ${a}running, ${a}T, ${a}S, ${a}h, i, ${j}, sums, ${inner}) % section("score")
 % section("gradient_of_logit")
-const real dlogit = ${prefix}score_logit_grad(a.score, a.running, a.T, a.S, a.h, i, j, sums, dsums, logit, dscore); % if scalar.cuda.logit_grad and dlogit
+% -- reads_dlogit: whether later statements read dlogit
+const real dlogit = ${prefix}score_logit_grad(a.score, a.running, a.T, a.S, a.h, i, j, sums, dsums, logit, dscore); % if scalar.cuda.logit_grad and reads_dlogit
 % section("keep_score")
 ${attends.if_first_lane}w->${prefix}pair_scores[column + (size_t)i * v->${attends.S}] = dscore; % if attends.stores_pair_scores
 % section("view")

@@ -1,9 +1,9 @@
 % -- Masks that consist of lines of pairs.
-% -- corner: the C text of whether the head's first query sees the last key
+% -- corner: a condition in C: the head's first query sees the last key
 % local corner, causal = visibility.any_corner and PREFIX .. "CORNER[h]" or "false", visibility.causal and "true" or "false"
 % local first_line, end_line = PREFIX .. "FIRST_LINE[h]", PREFIX .. "FIRST_LINE[h + 1]"
-% -- line_arguments: the arguments of functions for lines: a head's first line and the end of its lines; corner; whether the
-% -- mask is causal; query, key and number of keys
+% -- line_arguments: the arguments of functions for lines: the head's first line, the end of its lines, corner, causal,
+% -- query, key, number of keys
 % local line_arguments = ("%sLINES + %s, %sLINES + %s, %s, %s, i, j, S"):format(PREFIX, first_line, PREFIX, end_line, corner,
 %     causal)
 % section("domain")

@@ -3,4 +3,4 @@
 % -- continues: the condition for loading sums of earlier sequences or layers.
 ${inner} && ${prefix}leads_head() % section("resumes")
 ${prefix}leads_head() && (${inner}) % section("continues")
-if (!${prefix}leads_head()) continue; % section("keep_head_leader") % if sums_head_numbers
+if (!${prefix}leads_head()) continue; % section("skip_other_lanes") % if sums_head_numbers

@@ -17,11 +17,11 @@ ${prefix}load_head(own, a.value + i * ${PREFIX}QUERY_STRIDE);
 ${prefix}add_head(attended, rest, own);
 % end
 ${prefix}store_head(attended, 1, out);
-% section("visit_back")
+% section("backward_functions")
 
-% local return_type, words = own_value and "real" or "void", own_value and "; returns the rest of the stick" or ""
-/* Breaks the stick of query i again: stores the weight of each pair, and in `misses` the share of the stick that the key
- * leaves${words}. */
+% local return_type, words = own_value and "real" or "void", own_value and " Returns the rest of the stick." or ""
+/* Breaks the stick of query i again. Stores the weight of each pair, and in `misses` the share of the rest that the
+ * key leaves.${words} */
 INLINE ${return_type} ${prefix}break_stick(const ${prefix}head *a, const real query[${attends.head_part}], int i, real *weights,
         real *misses) {
     real rest = 1;

@@ -1,4 +1,5 @@
 % -- A stripe of visible keys along an anti-diagonal.
+% -- C text of three keys of query 0. low, high: the first and last key of the stripe; beyond: the key after it
 % local low, high, beyond, stride = visibility.low_text, visibility.high_text, visibility.beyond_text, visibility.stride
 % local stride_times, over_stride = stride > 1 and stride .. " * " or "", stride > 1 and " / " .. stride or ""
 % local to_round_up = stride > 1 and " + " .. stride - 1 or "" -- added to a dividend, so that the quotient is rounded up

@@ -12,14 +12,14 @@ if (!${prefix}leads_head()) continue; % if attends.head_lanes > 1
 ${g.target} = out[${g.index}]; % if scalar.per_layer
 ${g.target} = l == ${stack.count} - 1 ? out[${g.index}] : ${g.target} + out[${g.index}]; % else
 % end
-const ${prefix}score_tables tables = ${prefix}find_score_tables(v, l); % section("begin_stored")
+const ${prefix}score_tables tables = ${prefix}find_score_tables(v, l); % section("begin_stored_pairs")
 % section("resume")
 real out[${gathered.count}];
 % for _, g in ipairs(gathered) do
 out[${g.index}] = ${inline("resumes", "first > 0")} ? ${g.target} : 0; % if scalar.per_layer
 out[${g.index}] = ${inline("continues", has_earlier_sums)} ? ${g.target} : 0; % else
 % end
-% section("add_stored")
+% section("add_stored_pair")
 if (sees_key) ${prefix}score_grad_${class}(&tables, running, T, S, h, i, j, NULL, NULL, 0,
         w->${prefix}${attends.stores_pair_scores and "pair_scores" or "pairs"}[pairs + (size_t)i * (${attends.keys} + 1)],
                 out);

@@ -17,7 +17,7 @@ INLINE void ${prefix}attend_heads(void) {
     const int lane = threadIdx.x % WARP;
     for (int h = threadIdx.x / WARP; h < ${PREFIX}HEADS; h += WARPS) {
         real sum;
-% for _, t in ipairs(scalar.cuda.gathered_by_class.uniform) do
+% for _, t in ipairs(scalar.cuda.gathered_by_class.uniform) do -- t.target: C text, an element of a table of d
         sum = 0;
         for (int e = lane; e < sequences * T; e += WARP)
             sum += w->${prefix}head_sums[((${t.index} * sequences + e / T) * ${PREFIX}HEADS + h) * T + e % T];

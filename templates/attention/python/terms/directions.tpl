@@ -1,6 +1,7 @@
 % section("functions")
 class ${names.Direction}(nn.Linear):
-    """Terms in the logits of a query with all keys to its right, and to its left: a map of the layer's input."""
+    """Two terms for each query and head: one for its logits with keys to its right, one for its other logits. A linear
+    map computes them from the layer's input."""
 
     def __init__(self):
         super().__init__(WIDTH, 2 * HEADS)

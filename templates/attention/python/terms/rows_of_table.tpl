@@ -1,6 +1,6 @@
 % section("functions")
 class ${names.Relative}(nn.Module):
-    """Logits q (k + a), with the learned vector a of the clipped distance, for all heads (Shaw et al. 2018)."""
+    """Logits q (k + a), with a learned vector a for each clipped distance. All heads share a (Shaw et al. 2018)."""
 
     def __init__(self):
         super().__init__()

@@ -16,4 +16,4 @@ def ${names.line_values}(score):
     return gain % else
 
 
-score = score + ${names.line_values}(score) % section("gain")
+score = score + ${names.line_values}(score) % section("add_lines")

@@ -6,7 +6,7 @@ def ${names.break_stick}(score):
     missed = F.logsigmoid(-score)
     passed = F.pad(missed[..., 1:], (0, 1)).flip(-1).cumsum(dim=-1).flip(-1)
     weight = (F.logsigmoid(score) + passed).exp()
-    return weight + missed.sum(dim=-1).exp().diag_embed()  # the rests multiply the queries' own values % if stick.own_value
+    return weight + missed.sum(dim=-1).exp().diag_embed()  # the rest is the weight of the query's own value % if stick.own_value
     return weight % else
 
 

@@ -1,23 +1,26 @@
-% -- panel_structs: the structs of packed weights; fields of an entry:
-% --   struct   the struct of parameters with these weights
-% --   name     "maps": weights from which the tables of a length are computed; "panels": all other packed weights
-% --   list     members of the struct
+% -- panel_structs: the structs of packed weights. Fields of an entry:
+% --   struct   the struct of the parameters
+% --   name     "panels"; "maps" for weights that each length reads to compute its tables
+% --   list     the packed weights
 % local panel_structs = {}
 % for _, struct in ipairs(structs) do
-% local list = has_tables_by_length and struct.packed or struct.panels
-% panel_structs[#panel_structs + 1] = { struct = struct, name = "panels", list = list }
-% panel_structs[#panel_structs + 1] = has_tables_by_length and { struct = struct, name = "maps", list = struct.maps } or nil
+% if has_tables_by_length then
+% panel_structs[#panel_structs + 1] = { struct = struct, name = "panels", list = struct.product_panels }
+% panel_structs[#panel_structs + 1] = { struct = struct, name = "maps", list = struct.maps }
+% else
+% panel_structs[#panel_structs + 1] = { struct = struct, name = "panels", list = struct.panels }
+% end
 % end
 % paragraph("parts/position_tables.tpl") % if tables
-% for _, pack in ipairs(panel_structs) do
-% if pack.struct.block and pack.list[1] then
-/* The weights of ${pack.struct.article} ${pack.struct.block} as panels (kernels/cpu/matmul.h); the backward pass reads the transposed panels. */
-typedef struct ${pack.struct.block}_${pack.name} {
-% for _, panel in ipairs(pack.list) do
+% for _, packed in ipairs(panel_structs) do
+% if packed.struct.block and packed.list[1] then
+/* The weights of ${packed.struct.article} ${packed.struct.block} as panels (kernels/cpu/matmul.h); the backward pass reads the transposed panels. */
+typedef struct ${packed.struct.block}_${packed.name} {
+% for _, panel in ipairs(packed.list) do
     real ${panel.name}[${panel.elements_text}], ${panel.name}_transposed[${panel.elements_text}]; % if panel.has_transposed_copy
     real ${panel.name}[${panel.elements_text}]; % else
 % end
-} ${pack.struct.block}_${pack.name};
+} ${packed.struct.block}_${packed.name};
 
 % end
 % end
@@ -28,8 +31,8 @@ typedef struct step_panels {
 /* Values that all blocks of sequences of a step share. */
 typedef struct shared {
 % end
-% for _, pack in ipairs(panel_structs) do
-    ${pack.struct.block}_panels ${pack.struct.block}[${pack.struct.count}]; % if pack.struct.block and pack.list[1] and pack.name == "panels"
+% for _, packed in ipairs(panel_structs) do
+    ${packed.struct.block}_panels ${packed.struct.block}[${packed.struct.count}]; % if packed.struct.block and packed.list[1] and packed.name == "panels"
 % end
 % for _, panel in ipairs(structs[#structs].panels) do
     real ${panel.name}[${panel.elements_text}], ${panel.name}_transposed[${panel.elements_text}];
@@ -42,9 +45,9 @@ typedef struct shared {
 /* Values that blocks of sequences of equal length share. */
 typedef struct shared {
 % local has_members = input_draw and input_draw.is_separate
-% for _, pack in ipairs(panel_structs) do
-    ${pack.struct.block}_maps ${pack.struct.block}[${pack.struct.count}]; % if pack.list[1] and pack.name == "maps"
-% has_members = has_members or pack.list[1] and pack.name == "maps"
+% for _, packed in ipairs(panel_structs) do
+    ${packed.struct.block}_maps ${packed.struct.block}[${packed.struct.count}]; % if packed.list[1] and packed.name == "maps"
+% has_members = has_members or packed.list[1] and packed.name == "maps"
 % end
 % for _, family in ipairs(attentions) do
 % has_members = has_members or family.positions.kind == "randomized" or family.positions.distance.draws
@@ -58,11 +61,11 @@ typedef struct shared {
 } shared;
 % if slices then
 
-/* Returns the shape for which the tables in step->shared were computed. Shorter sequences read only some of the rows. */
+/* Returns the shape for which the tables in step->shared were computed. Shorter sequences read some of their rows. */
 INLINE const lh_shape *get_tables_shape(const lh_cpu_step *step) {
     return step->tables_shape != NULL ? step->tables_shape : &step->shape;
 }
-/* Returns the number of rows at the start of a table that the step skips. Only longer sequences read these rows. */
+/* Returns the index of the first row of a table that the step reads. Only longer sequences read earlier rows. */
 INLINE int get_slice(const lh_cpu_step *step, int stream) {
     return get_tables_shape(step)->length[stream] - step->shape.length[stream];
 }
