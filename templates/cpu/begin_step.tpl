@@ -5,6 +5,7 @@
 % for _, struct in ipairs(structs) do
 % paragraph("cpu/pack.tpl", struct) % if struct.product_panels[1]
 % end
+% -- has_tables_by_length: a function of its own samples the positions and computes the tables of one length
 % if has_tables_by_length then
 static void begin_length(const lh_cpu_step *step, int part, int parts) {
 % else

@@ -26,7 +26,7 @@ INLINE void count_answer(const real *logits, int label, int is_counted, answer *
     a->correct += is_counted && find_class(CLASSES, logits) == label;
 }
 
-/* Adds the counts of a sequence to sums. sums->positions: the number of labels in the loss. */
+/* Adds the counts of a sequence to sums. sums->positions counts the labels in the loss. */
 % if task.excludes_masked_labels then
 static void add_sequence(const answer *a, lh_sums *sums) {
     sums->positions += a->counted;
@@ -109,7 +109,7 @@ INLINE void compute_label_logits(const workspace *w, const real *x, int s, int i
 }
 
 % if cpu.decoding then
-/* Copies stored logits [CLASSES] of a label to logits [CLASS_COLUMNS], with the first logit as padding. */
+/* Copies a label's stored logits [CLASSES] to logits [CLASS_COLUMNS]. The other columns get the first logit. */
 INLINE void copy_logits(const real *from, real *logits) {
     memcpy(logits, from, CLASSES * sizeof(real));
     for (int v = CLASSES; v < CLASS_COLUMNS; v++) logits[v] = logits[0];

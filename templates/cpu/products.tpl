@@ -1,11 +1,9 @@
 /* The products of the layers, each compiled once. */
-% for _, f in ipairs(cpu.products) do -- f.extra: the array that the epilogue reads, or false
-% local extra_parameter, extra_argument = f.extra and "const real *" .. f.extra, f.extra or "NULL"
-% if f.extra == f.y then -- the epilogue reads the result's array, which is a parameter anyway
-% extra_parameter = false
-% end
+% -- f.extra: the array that the epilogue reads, or false. It may be the result f.y, which is a parameter already.
+% for _, f in ipairs(cpu.products) do
+% local extra_parameter = f.extra and f.extra ~= f.y and "const real *" .. f.extra
 % define("NOINLINE void " .. f.name, "int rows", "const real *" .. f.x, "const real *panels", extra_parameter, "real *" .. f.y)
-    % call("matmul", "rows", f.inner, f.columns, f.x, "panels", f.y, f.finish, extra_argument)
+    % call("matmul", "rows", f.inner, f.columns, f.x, "panels", f.y, f.finish, f.extra or "NULL")
 }
 % end
 % for _, f in ipairs(cpu.gradients) do

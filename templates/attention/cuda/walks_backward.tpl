@@ -1,6 +1,6 @@
 INLINE void ${prefix}attend_backward(${attends.gradients_type} *g) {
     % slot("begin_backward")
-% if attends.stores_pairs then
+% if attends.stores_pairs then -- most: the number of sequences whose pairs are stored at once
     const int sequences = block()->sequences, most = ${prefix}pair_sequences(sequences, block()->view.${attends.T});
     for (int first = 0; first < sequences; first += most) {
         const int left = sequences - first, count = left < most ? left : most;

@@ -1,5 +1,5 @@
-% -- Runs the repetitions first .. past - 1 of a block. number: the text of the current repetition's index; it equals
-% -- `first` if there is only one repetition.
+% -- Runs the repetitions first .. past - 1 of a block.
+% -- number: C text of the current repetition's index; equal to `first` if there is one repetition
 % if number == first then
 % call(routine, arguments)
 % else

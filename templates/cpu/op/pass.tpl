@@ -1,4 +1,8 @@
-% -- Runs the passes first .. past - 1; losses: see make_group (cpu_names.lua).
+% -- Runs the passes first .. past - 1. losses: false, or if each pass has a loss:
+% --   output     the output of a pass, which the loss reads
+% --   gradient   the gradient of this output
+% --   tokens     the number of its tokens
+% --   routine    in the backward pass: the function that adds the gradient of the loss to `gradient`
 % if is_backward then
 for (int pass = ${past} - 1; pass >= ${first}; pass--) {
 % else

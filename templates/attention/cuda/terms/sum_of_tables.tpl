@@ -1,6 +1,7 @@
 % -- Sums of gradients of the tables of a score's formula.
-% -- The backward pass begins with the last layer. If layers share the tables (not per_layer), the last layer stores its sums
-% -- and the other layers add to them. has_earlier_sums: a condition in C.
+% -- The backward pass begins with the last layer. If layers share the tables (not per_layer), the last layer stores its
+% -- sums and the other layers add to them.
+% -- has_earlier_sums: a condition in C
 % local has_earlier_sums = "first > 0 || l < " .. stack.count .. " - 1"
 % section("begin_sums")
 const ${prefix}${scalar.cuda.gradient_set.type} gradients = ${prefix}find_score_gradients(), *d = &gradients;

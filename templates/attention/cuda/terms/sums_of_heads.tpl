@@ -1,10 +1,11 @@
-% -- Sums of gradients of tables with one number per head, over all queries. If layers share the tables (not per_layer), the
-% -- last layer, whose backward pass is the first, stores its sums, and the other layers add to them.
+% -- Sums of gradients of tables with one number per head, over all queries. The backward pass begins with the last
+% -- layer. If layers share the tables (not per_layer), the last layer stores its sums and the other layers add to them.
 real gathered[${scalar.cuda.uniform_count}] = {0}; % section("start_query")
 % section("gather_by_query")
 ${prefix}score_grad_uniform(a.score, a.running, a.T, a.S, a.h, i, j, sums, dsums, logit, ${attends.dscore}, gathered);
 % section("finish_query")
-${attends.if_first_lane}for (int k = 0; k < ${scalar.cuda.uniform_count}; k++) w->${prefix}head_sums[k * sequences * ${PREFIX}HEADS * v->${attends.T} + task] = gathered[k];
+${attends.if_first_lane}for (int k = 0; k < ${scalar.cuda.uniform_count}; k++)
+    w->${prefix}head_sums[k * sequences * ${PREFIX}HEADS * v->${attends.T} + task] = gathered[k];
 % section("after_sum_passes")
 
 /* Sums the gradients of tables with one number per head over the queries of a shard, one warp per head, in a fixed
