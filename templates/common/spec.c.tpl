@@ -18,7 +18,7 @@ static const lh_tensor tensors[] = {
 static int ${length.name}(int n) { return ${length.formula}; }
 
 % end
-% -- role: what the C code of the task does: "sample" examples, or "collect" all examples; false: there is no such code
+% -- role: the C code of the task. "sample" samples examples, "collect" makes all examples; false: there is no C code
 % local role = not task.data and "sample" or task.data.is_generated and "collect"
 % local has_place_function = token_positions and not token_positions.digits and not token_positions.by_line
 % if role then

@@ -8,8 +8,9 @@
 % row_index = "((w->length - labels + i) * w->sequences + s)"
 % end
 % local weighs_sequences = train.weighs_sequences and task.excludes_masked_labels
-% local passes_divisor = cpu.has_pass_losses and " / (real)w->passes" or ""
-% local gradient_factor = (weighs_sequences and "weight" or "(real)block->loss_scale") .. passes_divisor
+% -- gradient_factor: C text of the factor of a label's gradient
+% local gradient_factor = weighs_sequences and "weight" or "(real)block->loss_scale"
+% gradient_factor = cpu.has_pass_losses and gradient_factor .. " / (real)w->passes" or gradient_factor
 % local rows_of_x = cpu.unused_rows and "tokens of w->read" or "tokens"
 % local weight = cpu.class_table and "w->" .. panels_member .. "->output" or "p->output"
 % local bias = cpu.class_table and "NULL" or "p->output_bias"

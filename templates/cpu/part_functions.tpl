@@ -1,3 +1,4 @@
+% -- Decoding computes tokens from w->from on.
 % local computed_start = cpu.decoding and "w->from + " or ""
 % if readout == "probe" then
 /* The first token of the part in sequence s: token 0 if the part has all tokens, else the labelled token. */

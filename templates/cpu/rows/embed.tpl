@@ -15,21 +15,26 @@
 % position_format = "(" .. position_format .. " - " .. input_draw.PREFIX .. "FIRST_POSITION)"
 % end
 % local forward_row, backward_row = position_format:gsub("#", token_index), position_format:gsub("#", "m")
-% -- positions_text: the text of the array of positions; draw_routine: the function that samples the positions
-% local positions_text, draw_routine = false, false
+% -- positions_text: C text of the array of positions; false: positions are indices
+% local positions_text = false
 % if differs_by_sequence and input_draw.by_token then
 % positions_text = ("w->block->positions[%d]"):format(stream)
 % elseif differs_by_sequence then
 % positions_text = "w->" .. stream_prefix .. "position"
 % elseif input_draw then
-% positions_text = input_draw.is_separate and ("w->shared->input_position[%d]"):format(stream) or ("w->shared->%sposition[0]"):format(prefix)
+% local member = input_draw.is_separate and ("input_position[%d]"):format(stream) or prefix .. "position[0]"
+% positions_text = "w->shared->" .. member
 % end
+% -- draw_routine: the function that samples the positions; false: they are sampled elsewhere, or not at all
+% local draw_routine = false
 % if streams[stream + 1].sequence_reader then
 % draw_routine = streams[2] and ("draw_%s_positions"):format(streams[stream + 1].name) or "draw_positions"
 % end
 % local learns_positions = additive.kind == "learned" and not additive.frozen
-% local position_words = ({ none = "", sinusoid = " + sinusoid of the position",
-%     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of the position" })[additive.kind]
+% -- position_words, token_words: text of the comment
+% local learned_words = additive.frozen and "random vector" or "learned vector"
+% local vector_words = additive.kind == "sinusoid" and "sinusoid" or learned_words
+% local position_words = additive.kind ~= "none" and (" + %s of the position"):format(vector_words) or ""
 % -- channels: LANES channels of the token's vector
 % local channels = linear and ("embed_channels(p->%s, p->%s_bias, token, c)"):format(vectors, vectors)
 % channels = channels or "load(token + c) * " .. scale
