@@ -1,4 +1,5 @@
--- A causal decoder: input, separator and target are one sequence, and each of its last tokens predicts the next.
+-- A causal decoder: input, separator and target are one sequence. Its last tokens have labels: each predicts the token
+-- that follows it.
 
 local classify = require("network.models.output")
 local stack = require("network.models.stack")

@@ -13,7 +13,7 @@
 --   path        the prefix of its tensors' names, with %d for the repetition
 --   attention   the family of self-attention, by default "self"
 --   memory      a value of another stream, to which each block attends after its self-attention, by cross-attention
---   norm        the name of a norm after the last block, for both places of norms
+--   norm        the name of a norm after the last block. The stack then has this norm with either place of norms
 --   norm_path   the first part of the names of this norm's tensors
 --   kind        the stack's kind in comments of generated code, by default model.kind
 --

@@ -82,7 +82,7 @@ function M.append(target, records, kind, text, ...)
   for _, record in ipairs({ ... }) do
     if record then
       record.kind = record.kind or kind
-      -- M.fill may append a record that copies rows for an argument (cpu_rows.lua), before the record `filled`
+      -- Reading `text` may append another record, which copies rows (cpu_rows.lua). So `#records` is read after M.fill.
       local filled = M.fill(target, record, text)
       records[#records + 1] = filled
     end
@@ -137,7 +137,7 @@ function M.make_norm(text, op, routine, call)
     xhat = text.state_prefix .. op.name .. "_xhat", rstd = text.state_prefix .. op.name .. "_rstd" }
 end
 
--- Adds functions that make the records of activations and gates to the tables `forward` and `backward`.
+-- Adds entries to the tables `forward` and `backward`: functions that make the records of activations and gates.
 -- target_table: the table `cpu` or `device`. Arguments:
 --   name_routine(target_table, op, kernel, ending)   returns the name of the generated function for a kernel
 --   add_dropout(target_table, text, op, record)      returns the record and the records of its dropout

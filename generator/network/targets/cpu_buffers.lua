@@ -45,14 +45,15 @@ end
 -- Arguments:
 --   prefix           the text before a member's name
 --   byte_count       C text of a pointer to the count of used bytes
--- The field `row` of a record is C text of the size in bytes of a buffer with one number for each token.
+-- The field `channel_bytes` of a record is C text: the bytes of one channel for all tokens.
 function M.list_requests(net, list, prefix, byte_count)
   local requests = { always = {}, training = {}, depends_on_mode = false }
   for _, buffer in ipairs(list) do
     requests.depends_on_mode = requests.depends_on_mode or buffer.training or buffer.form == "family"
       or buffer.form == "steps"
-    local family, length = buffer.family, "w->%slength" -- the lengths of a family's queries and keys
-    local lengths_format = family and (family.cross and length .. ", " .. length or length)
+    local family, length_format = buffer.family, "w->%slength"
+    -- the lengths of a family's queries and keys, or one length for both
+    local lengths_format = family and (family.cross and length_format .. ", " .. length_format or length_format)
     local rows = buffer.stream and ("w->%srows"):format(M.get_prefix(net, buffer.stream)) or false
     table.insert(buffer.training and requests.training or requests.always, { form = buffer.form, prefix = prefix,
       used = byte_count,

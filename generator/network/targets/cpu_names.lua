@@ -97,8 +97,9 @@ function M.keeps_input(cpu, block, mode)
   return mode == "train" and cpu.buffers.scopes[block].read_backward[block.input_value] or false
 end
 
--- The place of the input of a block or a group in repetition `index` of an enclosing scope. value: a value with the
--- input's width and stream.
+-- The place of the input of a block or a group in repetition `index` of `scope`.
+--   scope   a scope around the block, or the group itself
+--   value   a value with the input's width and stream
 local function place_input(cpu, block, scope, index, value, mode)
   local storing_block = scope_lists.find_block_storing_input(block)
   return M.keeps_input(cpu, storing_block, mode)

@@ -142,18 +142,18 @@ local function make_state(cpu, scope)
 end
 
 local function make_block(cpu, block, panels)
-  local first_input, read_backward = find_first_input(block), cpu.buffers.scopes[block].read_backward
+  local first_input, values_read_backward = find_first_input(block), cpu.buffers.scopes[block].read_backward
   local forward, backward = records.list_forward(cpu, block, "forward"), records.list_backward(cpu, block)
-  local read_forward, read_backward_names = calls.find_read(forward), calls.find_read(backward)
+  local names_read_forward, names_read_backward = calls.find_read(forward), calls.find_read(backward)
   local function find_readers(name)
-    return { forward = read_forward[name] or false, backward = read_backward_names[name] or false }
+    return { forward = names_read_forward[name] or false, backward = names_read_backward[name] or false }
   end
   return lists.merge(make_state(cpu, block), {
     comment = block.comment, parameters_type = block.parameters_type,
     uses_part = find_readers("part"), uses_vocabulary = find_readers("distinct"), uses_parameters = find_readers("p"),
     count = block.count_name, layers = block.count, loops = block.loops,
-    own_input = not first_input.carried and read_backward[block.input_value] and first_input.name or false,
-    has_panels = #panels > 0, depends_on_mode = read_forward.train or false,
+    own_input = not first_input.carried and values_read_backward[block.input_value] and first_input.name or false,
+    has_panels = #panels > 0, depends_on_mode = names_read_forward.train or false,
     forward = forward, backward = backward, gradient = buffers.name_for_stream("gradient", block.output_value),
   })
 end

@@ -3,7 +3,7 @@
 --
 -- Input: the table `cpu` (M.derive of cpu_network.lua); a scope (builder.lua); for the network's forward list, the mode
 -- "train" or "evaluate". Output: records of the forward list, of the backward list, or of decoding. The generated
--- functions that these calls need are added to cpu.products, cpu.gradients (of weights) and cpu.rows (of rows).
+-- functions that these calls need are added to cpu.products, cpu.gradients and cpu.rows (cpu_network.lua).
 
 local attention = require("network.graph.attention")
 local buffers = require("network.lists.buffers")
@@ -112,8 +112,11 @@ end
 
 -- The record of a sum of rows. dropout: the name of the dropout of the branch, or false.
 local function make_row_sum(cpu, width, dropout, call)
-  local form = dropout and dropout ~= "BRANCH" and "add_" .. dropout:lower() or dropout and "add_residual" or "add_rows"
-  local name = form .. make_suffix(width)
+  local prefix = "add_rows"
+  if dropout then
+    prefix = dropout == "BRANCH" and "add_residual" or "add_" .. dropout:lower()
+  end
+  local name = prefix .. make_suffix(width)
   return { call = call, routine = find_function(cpu.rows, name, name, { template = "cpu/rows/add.tpl",
     width = width.text, dropout = dropout }) }
 end
@@ -170,7 +173,7 @@ local function find_recurrence_function(cpu, op, direction)
       not cell.heads and "y"),
     backward_product = find_product(columns, width, "from_" .. op.out.name,
       cell.adds_gradient and "FINISH_ADD" or "FINISH_STORE", cell.adds_gradient and "dx") }
-  -- The input of the first layer is rectified, and so is the result of every layer except the last.
+  -- op.layers: further linear maps of the cell (recurrence.lua). The input of each map is rectified.
   for i, p in ipairs(op.layers) do
     local inner, outer, finish = p.rows.text, p.columns.text, op.layers[i + 1] and "FINISH_BIAS_RELU" or "FINISH_BIAS"
     fields[p.name] = { from_width = inner, to_width = outer, grad = find_gradient(inner, outer, p.name, true),
@@ -261,9 +264,8 @@ function forward.block(cpu, text, op, mode)
   local stream_output = "w." .. buffers.name_for_stream("output", op.out)
   local first_input = not op.x.carried and text.x -- only an input that is not carried has a buffer of its own name
   local record = { call = "routine(self, number, cache, input, output)", name = block.name, first = first, past = past,
-    number = number, loops = block.loops,
-    count = block.count_name, template = "cpu/op/block.tpl", routine = block.name .. "_forward", cache = false,
-    traced_tokens = write_traced_tokens(cpu, op.out) }
+    number = number, loops = block.loops, count = block.count_name, template = "cpu/op/block.tpl",
+    routine = block.name .. "_forward", cache = false, traced_tokens = write_traced_tokens(cpu, op.out) }
   if number == first then -- one repetition
     record.input, record.output = keeps_input and kept_input or first_input or stream_output, text.out
     return record

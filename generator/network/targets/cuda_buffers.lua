@@ -95,7 +95,7 @@ end
 
 -- A member with numbers for each query or key and each head of a family.
 --   variables      the variables of the stream of the queries or keys
---   comment        its first HEADS and LOGIT_SCALE get the family's prefix
+--   comment        the member's comment. The first word HEADS and the first LOGIT_SCALE get the family's prefix
 --   number_count   C text of the count of numbers for a token and head, nil for one
 local function make_heads(variables, family, name, type, comment, number_count)
   local per_row = (number_count and number_count .. " * " or "") .. family.PREFIX .. "HEADS"
@@ -256,8 +256,11 @@ local function reads_input(device, block)
   return device.buffers.scopes[reader].read_backward[reader.input_value] or false
 end
 
--- Whether each repetition of a group stores a value: a result of the group's own operations (not of a block) that is
--- the group's output, the input of a block, or a value that the backward pass reads.
+-- Whether each repetition of a group stores a value. An operation of the group itself (not a block) must make it, and
+-- the value must be one of these:
+--   the group's output
+--   a carried value (scope_lists.lua)
+--   a value that the backward pass reads, also as the input of a block
 function M.is_stored_in_group(device, value)
   local group = value.scope
   if not group.is_group or not value.op or value.op.kind == "block" then
