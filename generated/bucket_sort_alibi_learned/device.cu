@@ -1086,8 +1086,8 @@ INLINE real *reserve_reals(char *memory, size_t *used, size_t count) {
 /* Values that a layer stores for the backward pass; rows are tokens, sequence after sequence. In evaluation
  * all layers share one state.
  *
- * In device code the type reals tells the compiler that an array is in global memory. Arrays that the loops over pairs
- * read have the type real *: with reals these loops would need 10 to 20 more registers, and save no loads. */
+ * In device code, the type `reals` tells the compiler that an array is in global memory. Arrays that loops over pairs
+ * read have the type `real *`: `reals` would cost these loops 10 to 20 registers, and save no loads. */
 typedef struct layer_state {
     real *query_key_value; /* [rows][3 WIDTH] */
     real *largest, *inverse_sum; /* [sequences][HEADS][T] largest score and inverse sum of each softmax */
@@ -1519,7 +1519,7 @@ INLINE void attend_backward(void) {
 INLINE void draw_masks(void) {
     const lh_cuda_step *in = &block()->step;
     const unsigned int key[2] = {in->key[0], in->key[1]};
-    /* site: the dropout site of byte e. row: the index of this byte in the masks of the site. */
+    /* site: the dropout site of byte e. row: the byte's index among the bytes of its site, sequence after sequence. */
     const int bytes = in->T[0] * (WIDTH / 8), sequences = block()->sequences;
     for (int e = threadIdx.x; e < DROPOUT_SITES * sequences * bytes; e += THREADS) {
         const int site = e / (sequences * bytes), row = e - site * (sequences * bytes);
@@ -1552,7 +1552,7 @@ NOINLINE void embed(void) {
     __syncthreads();
 }
 
-/* Computes the gradients of a shard's embedding, each as a sum over rows in a fixed order. */
+/* Computes a shard's gradients of the embedding. Each gradient is a sum over rows in a fixed order. */
 NOINLINE void embed_backward(parameters *g) {
     assume_global(g);
     const step_view *v = &block()->view;

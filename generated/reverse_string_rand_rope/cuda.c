@@ -36,8 +36,8 @@ INLINE real *reserve_reals(char *memory, size_t *used, size_t count) {
 /* Values that a layer stores for the backward pass; rows are tokens, sequence after sequence. In evaluation
  * all layers share one state.
  *
- * In device code the type reals tells the compiler that an array is in global memory. Arrays that the loops over pairs
- * read have the type real *: with reals these loops would need 10 to 20 more registers, and save no loads. */
+ * In device code, the type `reals` tells the compiler that an array is in global memory. Arrays that loops over pairs
+ * read have the type `real *`: `reals` would cost these loops 10 to 20 registers, and save no loads. */
 typedef struct layer_state {
     real *query_key_value; /* [rows][3 WIDTH] */
     real *largest, *inverse_sum; /* [sequences][HEADS][T] largest score and inverse sum of each softmax */
@@ -187,8 +187,8 @@ const lh_cuda_program longhand_cuda_reverse_string_rand_rope = {
         .least_architecture = 75,
         .threads = 256,
         .block_memory = 12288 * sizeof(real) + 1024,
-        .chip = {"chip", 128},
-        .replicas = {"replicas", 16},
+        .chip = {"chip", 128}, /* number of shards if one model has the GPU alone */
+        .replicas = {"replicas", 16}, /* number of shards of each of several models that train at once */
         .beta1 = 0.9,
         .beta2 = 0.999,
 #if defined(LH_CUDA_TOOLKIT)

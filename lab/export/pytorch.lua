@@ -359,7 +359,7 @@ local function derive_file_facts(spec, run)
   }
   return {
     id = plan.id, tokens = plan.tokens, classes = plan.classes, empty_token = plan.empty_token,
-    linear = plan.linear, readout = plan.readout, probe = plan.task.probe,
+    readout = plan.readout, probe = plan.task.probe,
     computation = plan.computation, decoder = plan.decoder, float64 = plan.precision == "float64",
     tolerance_text = plan.precision == "float64" and "1e-9" or "1e-4", comments = comments,
     passes_by_length = plan.cpu.passes_by_length

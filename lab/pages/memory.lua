@@ -268,7 +268,7 @@ function M.count_shared(plan, size, level)
     step_tables = step_tables + count_facets(family, sizes, "step_tables", get_sides(family, size))
   end
   bytes = round_up(reals * sizes.real + bytes, sizes.real)
-  return plan.last_step_tables and count_padded(bytes) + step_tables or bytes
+  return plan.last_family_with_tables and count_padded(bytes) + step_tables or bytes
 end
 
 -- Returns the bytes of the tables of positions. size: the longest sequences.

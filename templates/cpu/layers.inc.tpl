@@ -64,7 +64,7 @@ static void draw_${name}positions(const workspace *w) {
 % end
 % end
 
-% if linear then
+% if embeds_linearly then
 /* Returns channels c to c + LANES - 1 of a token's vector. */
 INLINE vector embed_channels(const real *table, const real *biases, int token, int c) {
     vector bias = load(biases + c);

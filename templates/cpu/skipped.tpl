@@ -28,18 +28,18 @@ static double skipped_flops(const lh_shape *shape, lh_mode mode) {
 % end
 % -- A pair is counted once, even if its query is unused and a mask hides its key.
 % -- Here the labelled token of a probe is assumed to be the last token.
-% local unused_pair_cost = unused_rows and unused_rows.pair_flops[name]
-% local cost_per_head = unused_pair_cost and unused_pair_cost / family.heads
+% local unused_pair_flops = unused_rows and unused_rows.pair_flops[name]
+% local unused_flops_per_head = unused_pair_flops and unused_pair_flops / family.heads
 % if counts_each_head then
     for (int h = 0; h < ${PREFIX}HEADS; h++) {
         const ${name}_head ${name} = {${sizes}, .h = h};
-        forward += ${f64(entry.per_head)} * ${name}_skipped_pairs(&${name}, ${name}.T);
-        forward -= ${f64(cost_per_head)} * ${name}_skipped_pairs(&${name}, skipped_queries); % if unused_pair_cost
+        forward += ${f64(entry.pair_flops_per_head)} * ${name}_skipped_pairs(&${name}, ${name}.T);
+        forward -= ${f64(unused_flops_per_head)} * ${name}_skipped_pairs(&${name}, skipped_queries); % if unused_pair_flops
     }
 % else
     const ${name}_head ${name} = {${sizes}};
-    forward += ${f64(entry.count)} * ${name}_skipped_pairs(&${name}, ${name}.T);
-    forward -= ${f64(unused_pair_cost)} * ${name}_skipped_pairs(&${name}, skipped_queries); % if unused_pair_cost
+    forward += ${f64(entry.pair_flops)} * ${name}_skipped_pairs(&${name}, ${name}.T);
+    forward -= ${f64(unused_pair_flops)} * ${name}_skipped_pairs(&${name}, skipped_queries); % if unused_pair_flops
 % end
 % end
     return forward * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);

@@ -21,7 +21,8 @@ enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* elements with 16 random bits 
 % end
 
 % if cpu.vocabulary then
-% local symbol_count = linear and (task.blank_count > 0 and "BLANKS + INPUTS" or "INPUTS") or "TOKENS"
+% local symbol_count = "TOKENS"
+% if embeds_linearly then symbol_count = task.blank_count > 0 and "BLANKS + INPUTS" or "INPUTS" end
 enum { VOCABULARY = ${symbol_count} }; /* number of symbols; before the first attention, a row is computed for each symbol instead of each token */
 
 % end
@@ -49,12 +50,12 @@ enum { VOCABULARY = ${symbol_count} }; /* number of symbols; before the first at
 
 % end
 static size_t shared_bytes(const lh_shape *longest) {
-    return ${last_step_tables}_end(longest); % if last_step_tables
+    return ${last_family_with_tables}_end(longest); % if last_family_with_tables
     return sizeof(shared); % else
 }
 
 % if is_step_major then
-/* The number of sequences in a block: all sequences of a shard, of any length. */
+/* The number of sequences in a block: all sequences of a shard, whatever their length. */
 static int block_sequences(const int length[LH_MAX_STREAMS]) {
     (void)length;
     return BLOCK_SEQUENCES;

@@ -27,7 +27,7 @@ static void trace_activation(const workspace *w, const real *x, const lh_trace *
 }
 % end
 
-/* to: an element for each site, in the order of `sites` in spec.c. */
+/* to: memory for each traced value, in the order of the list `sites` in spec.c. */
 static void trace_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, const lh_trace *to,
         lh_sums *sums) {
     const parameters *p = step->parameters; % if cpu.pass.reads_parameters

@@ -25,9 +25,10 @@ static void update(const lh_update *u, size_t first, size_t count, lh_update_sum
     real shares[LH_CHUNK];
     % call("spread_decay", "u->learning_rate * DECAY", ranges and "spared" or "NULL", ranges and #ranges or 0, "first", "count", "shares")
 % end
-% -- false instead of an argument: the call has no such argument
-% for _, word in ipairs({ optimizer.decay and "shares", clip.kind == "global_norm" and "clip" or "1", "first", "count", "sums" }) do
-% arguments[#arguments + 1] = word
+% if optimizer.decay then arguments[#arguments + 1] = "shares" end
+% local gradient_factor = clip.kind == "global_norm" and "clip" or "1"
+% for _, argument in ipairs({ gradient_factor, "first", "count", "sums" }) do
+% arguments[#arguments + 1] = argument
 % end
     % call(optimizer.routine .. "_update", arguments)
 }

@@ -1,10 +1,13 @@
 % -- The functions of a block of the network. Variables: the fields of an entry of `blocks` (cuda_network.lua), such as
-% -- reads_previous_text: C text, true if the current repetition reads the output of the previous repetition
+% --   index                 the C variable of the current repetition: `use` if loops > 1, else `l`
+% --   layer                 C text of the index of this repetition's parameters
+% --   reads_previous_text   C text, true if the current repetition reads the output of the previous repetition
 % local depends_on_mode = forward_reads.training
 % local bounds = in_group and { first = "first", past = "past" } or { first = first, past = past }
-% -- C texts, in bytes:
-% --   state_offset   the offset of the current repetition's state; the C variable `step` is the size of a state
-% --   bytes_back     the distance to the previous repetition's state; 0 for repetitions that share state 0 (is_progressive)
+% -- C texts of numbers of bytes; the C variable `step` is the size of a state:
+% --   state_offset   from the first state to the current state
+% --   bytes_back     from the previous state to the current state
+% -- If is_progressive, repetitions without gradient share state 0; their bytes_back is 0.
 % local state_offset, bytes_back = index .. " * step", "step"
 % if is_progressive then state_offset, bytes_back = "before", "(before > 0 ? step : 0)" end
 % local range_parameters = in_group and "int first, int past" or "void"

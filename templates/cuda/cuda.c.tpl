@@ -108,8 +108,8 @@ const lh_cuda_program longhand_cuda_${symbol} = {
         .least_architecture = ${least_architecture},
         .threads = ${cuda.threads},
         .block_memory = ${cuda.staging} * sizeof(real) + ${cuda.block_state},
-        .chip = {"chip", ${cuda.chip_shards}},
-        .replicas = {"replicas", ${cuda.replica_shards}},
+        .chip = {"chip", ${cuda.chip_shards}}, /* number of shards if one model has the GPU alone */
+        .replicas = {"replicas", ${cuda.replica_shards}}, /* number of shards of each of several models that train at once */
         .parts = ${cuda.parts}, % if train.mixes_lengths
 % if optimizer.corrects then
         .beta1 = ${f64(optimizer.corrects[1])},

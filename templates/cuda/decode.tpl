@@ -37,8 +37,8 @@ INLINE void begin_decoding(void) {
 }
 
 /* Records the answers that are predicted from the current token, and makes the next token the current one; returns
- * whether a sequence needs more answers. ending: the class that ends a sequence if it is predicted for a label of
- * another class; -1 if no class ends sequences. */
+ * whether a sequence needs more answers. ending: a class, or -1; a sequence ends where this class is predicted and the
+ * label is another class. */
 INLINE bool record_answers(int ending, real *logits, int *classes) {
     block_state *b = block();
     const int T = b->view.${device.labelled_length}, label_count = b->view.label_count, current = b->current;

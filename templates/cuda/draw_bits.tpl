@@ -7,7 +7,7 @@
     const size_t layer_bytes = block()->sequences * bytes; /* bytes of one repetition */
     for (size_t e = threadIdx.x; e < uses * layer_bytes; e += THREADS) {
         const unsigned int l = layer + (unsigned int)(e / layer_bytes);
-        const size_t row = e % layer_bytes; /* index of a byte in the masks of one repetition */
+        const size_t row = e % layer_bytes; /* index of the byte in its repetition, sequence after sequence */
 % if eval_dropout then
         const unsigned int site = training ? DROPOUT_DOMAIN << 24 | l << 8 | place
                 : EVAL_DROPOUT_DOMAIN << 24 | in->draw << 8 | ${index_in_draw};

@@ -4,20 +4,20 @@
 % local differs_by_sequence = draw and draw.kind == "sequence"
 % local token_index = decodes and "block()->current" or "row % v->" .. T
 % local counts_digits = decodes and draw and draw.by_token and cuda.is_digit
-% -- place: C text of the position of the token in row `row`; table_row: C text of the index of this position's vector
-% local place = draw and ("%s[%s]"):format(sampled_positions, token_index) or token_index
+% -- position_text: C text of the position of the token in row `row`; table_row: C text of the index of its vector
+% local position_text = draw and ("%s[%s]"):format(sampled_positions, token_index) or token_index
 % if counts_digits then
-% place = "block()->cached.place[row]"
+% position_text = "block()->cached.place[row]"
 % elseif differs_by_sequence then
-% place = decodes and "position[row * v->" .. T .. " + block()->current]" or "position[row]"
+% position_text = decodes and "position[row * v->" .. T .. " + block()->current]" or "position[row]"
 % end
 % local row_count = "block()->sequences" .. (decodes and "" or " * v->" .. T)
 % local token = decodes and "block()->cached.next[row]" or "block()->" .. tokens .. "[row]"
-% local table_row = differs_by_sequence and place or "(" .. place .. ")"
-% if draw and draw.first == 1 then table_row = ("(%s - %sFIRST_POSITION)"):format(place, draw.PREFIX) end
+% local table_row = differs_by_sequence and position_text or "(" .. position_text .. ")"
+% if draw and draw.first == 1 then table_row = ("(%s - %sFIRST_POSITION)"):format(position_text, draw.PREFIX) end
 % local position_words = ({ none = "", sinusoid = " + sinusoid of the position",
 %     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of the position" })[additive.kind]
-% local token_words = linear and "linear map of one-hot tokens" or "scaled token embedding"
+% local token_words = embeds_linearly and "linear map of one-hot tokens" or "scaled token embedding"
 % local keep = mask_number > 0 and "keep" or "w->keep"
 /* ${array_text} = ${token_words}${position_words}${noise and ", with noise in evaluation" or ""}${dropout and ", with dropout" or ""}${dropout and not eval_dropout and " in training" or ""}. */
 NOINLINE void ${routine}${decodes and "_one" or ""}(${(dropout and not eval_dropout or noise) and "const bool training" or "void"}) {
@@ -28,16 +28,16 @@ NOINLINE void ${routine}${decodes and "_one" or ""}(${(dropout and not eval_drop
     const int *position = ${positions_function}(); % if differs_by_sequence and not counts_digits
     for (int e = 4 * threadIdx.x; e < rows * WIDTH; e += 4 * THREADS) {
         const int row = e / WIDTH, c = e % WIDTH;
-        quad x = *(const quad *)(v->p->${vectors}_bias + c); % if linear
+        quad x = *(const quad *)(v->p->${vectors}_bias + c); % if embeds_linearly
         quad x = *(const quad *)(v->p->${vectors} + ${token} * WIDTH + c); % else
-% if linear and task.blank_count > 0 then
+% if embeds_linearly and task.blank_count > 0 then
         const int input = ${token} - BLANKS;
         const quad weight = input >= 0 ? *(const quad *)(v->p->${vectors} + input * WIDTH + c) : quad{{0, 0, 0, 0}};
-% elseif linear then
+% elseif embeds_linearly then
         const quad weight = *(const quad *)(v->p->${vectors} + ${token} * WIDTH + c);
 % end
 % if additive.kind == "sinusoid" then
-        const quad place = *(const quad *)(v->tables[${place}].${additive.member} + c);
+        const quad place = *(const quad *)(v->tables[${position_text}].${additive.member} + c);
 % elseif additive.kind == "learned" then
         const quad place = *(const quad *)(v->p->position_table + ${table_row} * WIDTH + c);
 % end
@@ -48,7 +48,7 @@ NOINLINE void ${routine}${decodes and "_one" or ""}(${(dropout and not eval_drop
         if (deviation > 0) {
             normal = draw_noise(block()->first + row / v->${T}, ${number}, (row % v->${T} * WIDTH + c) / 4);
 % if noise == "relative" then
-            % call("deviation *= embedded_size", "v->p->" .. vectors, linear and "v->p->" .. vectors .. "_bias", token, scale)
+            % call("deviation *= embedded_size", "v->p->" .. vectors, embeds_linearly and "v->p->" .. vectors .. "_bias", token, scale)
 % end
         }
 % end
@@ -56,7 +56,7 @@ NOINLINE void ${routine}${decodes and "_one" or ""}(${(dropout and not eval_drop
         const unsigned int bits = training ? mask_bits(${keep}, e) : 0; % elseif dropout
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-% if linear then
+% if embeds_linearly then
             x.v[i] += weight.v[i];
             x.v[i] += place.v[i]; % if additive.kind ~= "none"
 % elseif additive.kind ~= "none" then

@@ -1,21 +1,21 @@
 % local draw = additive.kind ~= "none" and input_draw
 % local differs_by_sequence = draw and draw.kind == "sequence"
 % local token_index = "row % v->" .. T
-% -- place: C text of the position of the token in row `row`; table_row: C text of the index of this position's vector
-% local place = token_index
+% -- position_text: C text of the position of the token in row `row`; table_row: C text of the index of its vector
+% local position_text = token_index
 % if differs_by_sequence then
-% place = "position[row]"
+% position_text = "position[row]"
 % elseif draw then
-% place = ("%s[%s]"):format(sampled_positions, token_index)
+% position_text = ("%s[%s]"):format(sampled_positions, token_index)
 % end
-% local table_row = differs_by_sequence and place or "(" .. place .. ")"
-% if draw and draw.first == 1 then table_row = ("(%s - %sFIRST_POSITION)"):format(place, draw.PREFIX) end
+% local table_row = differs_by_sequence and position_text or "(" .. position_text .. ")"
+% if draw and draw.first == 1 then table_row = ("(%s - %sFIRST_POSITION)"):format(position_text, draw.PREFIX) end
 % local learns_positions = additive.kind == "learned" and not additive.frozen
 % local keep = mask_number > 0 and "keep" or "w->keep"
 % local place_operator = adds_places and "+=" or "="
 % local column_sums_text = adds_vectors and "add_column_sums(rows, WIDTH" or "column_sums(rows, WIDTH, WIDTH"
-% local scaled_sum = linear and "sum.v[i]" or "sum.v[i] * " .. scale
-/* Computes the gradients of a shard's embedding, each as a sum over rows in a fixed order. */
+% local scaled_sum = embeds_linearly and "sum.v[i]" or "sum.v[i] * " .. scale
+/* Computes a shard's gradients of the embedding. Each gradient is a sum over rows in a fixed order. */
 NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
     assume_global(g);
     const step_view *v = &block()->view;
@@ -33,7 +33,7 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
     }
     __syncthreads();
 % end
-% if linear then
+% if embeds_linearly then
 % local blank_offset = task.blank_count > 0 and " + BLANKS" or ""
     for (int e = 4 * threadIdx.x; e < INPUTS * WIDTH; e += 4 * THREADS) {
         const int token = e / WIDTH${blank_offset}, c = e % WIDTH;
@@ -58,7 +58,7 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
         for (int i = 0; i < 4; i++) g->${vectors}[e + i] = (read_out ? g->${vectors}[e + i] : 0) + ${scaled_sum}; % elseif has_class_gradients
         for (int i = 0; i < 4; i++) g->${vectors}[e + i] = ${scaled_sum}; % else
     }
-    ${column_sums_text}, w->${gradient}, g->${vectors}_bias); % if linear
+    ${column_sums_text}, w->${gradient}, g->${vectors}_bias); % if embeds_linearly
 % if learns_positions and differs_by_sequence and draw.by_token then
     for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) g->position_table[e] = 0; % if not adds_places
     for (int sequence = 0; sequence < sequences; sequence++) {

@@ -1,5 +1,5 @@
 /* Sets the addresses of the input and the state of the ${name} with index `${index}`.
- * Each block inside the ${name} gets the state of its last repetition there. */
+ * Every block inside the ${name} gets the state of the block's last repetition in this ${name}. */
 INLINE void enter_${name}(int ${index}, const bool training) {
     block_state *b = block();
     __syncthreads();

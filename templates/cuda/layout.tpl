@@ -14,8 +14,8 @@ INLINE real *reserve_reals(char *memory, size_t *used, size_t count) {
 /* Values that ${block.article} ${block.name} stores for the backward pass; rows are tokens, sequence after sequence. In evaluation
  * all ${block.name}s share one state.
  *
- * In device code the type reals tells the compiler that an array is in global memory. Arrays that the loops over pairs
- * read have the type real *: with reals these loops would need 10 to 20 more registers, and save no loads. */
+ * In device code, the type `reals` tells the compiler that an array is in global memory. Arrays that loops over pairs
+ * read have the type `real *`: `reals` would cost these loops 10 to 20 registers, and save no loads. */
 % else
 /* Values that ${block.article} ${block.name} stores for the backward pass; in evaluation all ${block.plural} share one state. */
 % end
@@ -135,7 +135,7 @@ INLINE size_t lay_out_caches(caches *c, char *memory, size_t used, int sequences
 % end
 % if cuda.products == "library" then
 
-/* The gradients that a shard sums itself: of all parameters except weights of products. */
+/* The gradients that a shard sums itself: gradients of all parameters except weights of products. */
 % for _, struct in ipairs(structs) do
 % if struct.shard_sums.lines[1] then
 typedef struct ${struct.gradients_type} {
@@ -161,7 +161,7 @@ enum { GRADIENT_BYTES = (sizeof(gradients) + 63) / 64 * 64 /* bytes of a shard's
 
 enum { OPERANDS_PAD = 128 /* number of reals after the last operand, since tiles at its edge read beyond it */ };
 
-/* Operands of products that a shard stores for the gradients of the products' weights, in blocks of two rows (store_pair). */
+/* Operands that a shard stores, from which products compute gradients of weights. Rows lie in pairs (store_pair). */
 typedef struct operands {
 % for _, product in ipairs(device.operands.list) do
     reals ${product.name}_x, ${product.name}_dy; /* x: [${product.repetitions_text}][${product.rows}][${product.inner}]; dy: [${product.repetitions_text}][${product.rows}][${product.columns}] */

@@ -29,7 +29,7 @@ INLINE int find_best_class(const real *logits) {
 }
 
 % if weighs_sequences then
-/* Returns the factor of the gradient of counted label n. The counted labels of a sequence share the factor loss_scale. */
+/* Returns the factor of the gradient of counted label n: loss_scale / the number of counted labels in its sequence. */
 INLINE real weigh_label(int n) {
     const int label_count = block()->view.label_count, first = n / label_count * label_count;
     const unsigned char *mask = block()->mask;

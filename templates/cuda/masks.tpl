@@ -5,7 +5,7 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 % if device.masks[1] then
     const lh_cuda_step *in = &block()->step;
     const unsigned int key[2] = {in->key[0], in->key[1]};
-    /* site: the dropout site of byte e. row: the index of this byte in the masks of the site. */
+    /* site: the dropout site of byte e. row: the byte's index among the bytes of its site, sequence after sequence. */
 % if streams[2] then
     const int most_bytes = max(in->T[0], in->T[1]) * (WIDTH / 8), sequences = block()->sequences;
     for (int e = threadIdx.x; e < DROPOUT_SITES * sequences * most_bytes; e += THREADS) {
@@ -15,32 +15,33 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
     for (int e = threadIdx.x; e < DROPOUT_SITES * sequences * bytes; e += THREADS) {
         const int site = e / (sequences * bytes), row = e - site * (sequences * bytes);
 % end
-% -- mask: a group of dropout sites (cuda_masks.lua). first_counter_index: 0 if the sites belong to no block
-% for i, mask in ipairs(device.masks) do
-% local site_of_mask = mask.first > 0 and "(site - " .. mask.first .. ")" or "site"
-% local over_sites = mask.sites > 1 and " / " .. mask.sites or ""
-% local place_of_site = mask.sites > 1 and site_of_mask .. " % " .. mask.sites or "0"
-% local first_index = mask.first_counter_index
-% local layer = first_index > 0 and ("%s%s + %d"):format(site_of_mask, over_sites, first_index) or "0"
-% local place = first_index > 0 and place_of_site or site_of_mask
-% if mask.dropout_numbers then
-% -- place: C text of conditions that select the index of the dropout in the random counter
+% -- site_group: the dropout sites of all repetitions of a block, or of the operations outside of blocks (cuda_masks.lua)
+% -- layer, place: C texts of a site's fields in the random counter (longhand/rng.h)
+% for i, site_group in ipairs(device.masks) do
+% local index_in_group = site_group.first > 0 and "(site - " .. site_group.first .. ")" or "site"
+% local layer, place = "0", index_in_group
+% if site_group.first_counter_index > 0 then -- the group belongs to a block
+% local over_sites = site_group.sites > 1 and " / " .. site_group.sites or ""
+% layer = ("%s%s + %d"):format(index_in_group, over_sites, site_group.first_counter_index)
+% place = site_group.sites > 1 and index_in_group .. " % " .. site_group.sites or "0"
+% end
+% if site_group.dropout_numbers then
 % local index = place
-% place = "" .. mask.dropout_numbers[mask.sites]
-% for n = mask.sites - 1, 1, -1 do
-% place = ("%s == %d ? %d : %s"):format(index, n - 1, mask.dropout_numbers[n], place)
+% place = "" .. site_group.dropout_numbers[site_group.sites]
+% for n = site_group.sites - 1, 1, -1 do
+% place = ("%s == %d ? %d : %s"):format(index, n - 1, site_group.dropout_numbers[n], place)
 % end
 % end
 % if i == 1 then
-        unsigned int layer = ${layer}, place = ${place}, drop_below = ${mask.below_text};
-        int T = in->T[${mask.stream_text}]; % if streams[2]
+        unsigned int layer = ${layer}, place = ${place}, drop_below = ${site_group.below_text};
+        int T = in->T[${site_group.stream_text}]; % if streams[2]
 % else
-        if (site >= ${mask.first}) {
+        if (site >= ${site_group.first}) {
             layer = ${layer};
             place = ${place};
-% local has_same_threshold = mask.below_text == device.masks[i - 1].below_text and not mask.below_text:find("place", 1, true)
-            drop_below = ${mask.below_text}; % if not has_same_threshold
-            T = in->T[${mask.stream_text}]; % if streams[2]
+% local has_same_threshold = site_group.below_text == device.masks[i - 1].below_text and not site_group.below_text:find("place", 1, true)
+            drop_below = ${site_group.below_text}; % if not has_same_threshold
+            T = in->T[${site_group.stream_text}]; % if streams[2]
         }
 % end
 % end

@@ -9,15 +9,15 @@ INLINE quad draw_noise(unsigned int example, unsigned int place, unsigned int qu
 }
 % if noise == "relative" then
 
-% local parameters = linear and "const real *table, const real *bias, int token" or "const real *table, int token, real scale"
-% local operation_words = linear and " plus the bias" or ", times scale"
+% local parameters = embeds_linearly and "const real *table, const real *bias, int token" or "const real *table, int token, real scale"
+% local operation_words = embeds_linearly and " plus the bias" or ", times scale"
 /* The root mean square of a token's vector in the table${operation_words}. */
 INLINE real embedded_size(${parameters}) {
     real sum = 0;
     for (int c = 0; c < WIDTH; c++) {
-% if linear and task.blank_count > 0 then
+% if embeds_linearly and task.blank_count > 0 then
         const real x = bias[c] + (token >= BLANKS ? table[(token - BLANKS) * WIDTH + c] : 0);
-% elseif linear then
+% elseif embeds_linearly then
         const real x = bias[c] + table[token * WIDTH + c];
 % else
         const real x = table[token * WIDTH + c] * scale;

@@ -5,10 +5,10 @@ ${family.PREFIX}HEADS = ${family.heads},
 ${family.PREFIX}HEAD_WIDTH = ${family.head_width},
 % end
 ${width.name} = ${width.count}, % for _, width in ipairs(widths)
-% if linear and task.blank_count > 0 then
+% if embeds_linearly and task.blank_count > 0 then
 BLANKS = ${task.blank_count}, /* number of blank tokens; they come first in the list of tokens: ${tokens_text} */
 INPUTS = ${inputs}, /* rows of the embedding: one for each token that is not blank */
-% elseif linear then
+% elseif embeds_linearly then
 INPUTS = ${inputs}, /* rows of the embedding: ${tokens_text} */
 % else
 TOKENS = ${tokens}, /* rows of the ${is_step_major and "input's weight" or "embedding"}: ${tokens_text} */

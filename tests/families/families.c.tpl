@@ -219,7 +219,7 @@ int main(void) {
         for (int S = 1; S < 24; S += 5) {
             lh_cpu_step step = {.mode = LH_MODE_TRAIN, .shape = {SEQUENCES, {S, T}, 1}};
             workspace w = {.step = &step, .sequences = SEQUENCES, .target = {T, 0, T}, .source = {S, 0, S}};
-            step.shared = allocate(${last_step_tables}_end(&step.shape));
+            step.shared = allocate(${last_family_with_tables}_end(&step.shape));
             void *tables = allocate(tables_bytes((const int[LH_MAX_STREAMS]){64, 64}));
             make_tables(tables, (const int[LH_MAX_STREAMS]){64, 64});
             step.tables = tables;

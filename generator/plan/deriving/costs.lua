@@ -7,8 +7,8 @@
 --     streams, attentions   see M.sum_up of outline.lua
 --     pairs_text      words for the multiply-adds that a pair of tokens takes: the field `pairs` of M.sum_up
 --     output          multiply-adds for a label
---     masked          families with masks: { family, count, per_head }; count: operations for a pair of tokens in all
---                     heads; per_head: operations for a pair of tokens in one head
+--     masked          families with masks: { family, pair_flops, pair_flops_per_head }; pair_flops: operations
+--                     for a pair of tokens in all heads
 --     training        the operations of a training step, as a multiple of the operations of a forward pass
 --   flops_per_step  operations of a training step: the mean over the training lengths, weighted by the expected number
 --                   of steps with each length
@@ -125,8 +125,9 @@ end
 -- skips a key if no query of the group sees it.
 local function list_masked(plan, counts)
   return lists.map(plan.attentions, function(family)
-    local count = family.mask.kind ~= "none" and counts[family.name]
-    return count and { family = family, count = count, per_head = count / family.heads } or nil
+    local pair_flops = family.mask.kind ~= "none" and counts[family.name]
+    return pair_flops
+      and { family = family, pair_flops = pair_flops, pair_flops_per_head = pair_flops / family.heads } or nil
   end)
 end
 

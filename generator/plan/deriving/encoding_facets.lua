@@ -94,7 +94,7 @@ end
 
 -- Sets the fields of families that depend on the terms of all families. Returns:
 --   any_sums           whether a family has sums
---   last_step_tables   the name of the last family with tables of a step, or false
+--   last_family_with_tables   the name of the last family with tables that each step computes, or false
 --   tables             whether any table of positions exists
 --   sinusoids          whether a table of sinusoids exists
 --   signed_sinusoids   whether it has positive and negative distances
@@ -113,7 +113,7 @@ function M.derive_shared(plan)
     return family.terms.has_biases and family.terms.by_offset
   end)
   local sinusoids = has_sinusoids and plan.additive.member == "sinusoid" or is_signed or has_any("by_rotation")
-  return { any_sums = has_any("has_sums"), last_step_tables = last_family, signed_sinusoids = is_signed,
+  return { any_sums = has_any("has_sums"), last_family_with_tables = last_family, signed_sinusoids = is_signed,
     sinusoids = sinusoids, tables = has_sinusoids or sinusoids or has_any("rotates_rows") }
 end
 

@@ -337,7 +337,8 @@ local function derive_constants(plan, net)
   local has_dropout = planned_dropouts[1] ~= nil
   return { dropouts = planned_dropouts, has_draws = plan.any_draws or has_dropout,
     eval_dropout = plan.resolved.eval.dropout and has_dropout or false,
-    noise = features.get_noise_unit(plan.resolved) or false, linear = embedding ~= nil and embedding.kind == "linear",
+    noise = features.get_noise_unit(plan.resolved) or false,
+    embeds_linearly = embedding ~= nil and embedding.kind == "linear",
     inputs = embedding and embedding.rows.count, embedding_scales = scales }
 end
 

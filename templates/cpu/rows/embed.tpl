@@ -36,9 +36,9 @@
 % local vector_words = additive.kind == "sinusoid" and "sinusoid" or learned_words
 % local position_words = additive.kind ~= "none" and (" + %s of the position"):format(vector_words) or ""
 % -- channels: LANES channels of the token's vector
-% local channels = linear and ("embed_channels(p->%s, p->%s_bias, token, c)"):format(vectors, vectors)
+% local channels = embeds_linearly and ("embed_channels(p->%s, p->%s_bias, token, c)"):format(vectors, vectors)
 % channels = channels or "load(token + c) * " .. scale
-% local token_words = linear and "linear map of one-hot tokens" or "scaled token embedding"
+% local token_words = embeds_linearly and "linear map of one-hot tokens" or "scaled token embedding"
 /* x [tokens][WIDTH] = ${token_words}${position_words}${noise and ", with noise in evaluation" or ""}${dropout and ", with dropout" or ""}${dropout and not eval_dropout and " in training" or ""}. */
 static void ${routine}(const workspace *w, real *x) {
     const parameters *p = w->parameters;
@@ -48,7 +48,7 @@ static void ${routine}(const workspace *w, real *x) {
     ${draw_routine}(w); % elseif draw_routine
     for (int m = 0; m < ${tokens}; m++) {
         const int token_index = find_token(${stream_argument}, m); % if decodes
-        const int token = w->block->tokens[${stream}][${token_index}]; % if linear
+        const int token = w->block->tokens[${stream}][${token_index}]; % if embeds_linearly
         const real *token = p->${vectors} + w->block->tokens[${stream}][${token_index}] * WIDTH; % else
         const real *place = table[${forward_row}].${additive.member}; % if additive.kind == "sinusoid"
         const real *place = p->position_table + ${forward_row} * WIDTH; % elseif additive.kind == "learned"
@@ -88,11 +88,11 @@ static void ${routine}_backward(const workspace *w, real *gradient, parameters *
     const int32_t *position = ${positions_text}; % if learns_positions and positions_text
     for (int m = 0; m < ${tokens}; m++) {
         const real *d = gradient + m * WIDTH;
-        const int input = w->block->tokens[${stream}][m] - BLANKS; % if linear and task.blank_count > 0
-        const int input = w->block->tokens[${stream}][m]; % elseif linear
+        const int input = w->block->tokens[${stream}][m] - BLANKS; % if embeds_linearly and task.blank_count > 0
+        const int input = w->block->tokens[${stream}][m]; % elseif embeds_linearly
         real *token = g->${vectors} + w->block->tokens[${stream}][m] * WIDTH; % else
         real *place = g->position_table + ${backward_row} * WIDTH; % if learns_positions
-% if linear then
+% if embeds_linearly then
         for (int c = 0; c < WIDTH; c += LANES) add_at(g->${vectors}_bias + c, load(d + c));
         for (int c = 0; c < WIDTH; c += LANES) add_at(place + c, load(d + c)); % if learns_positions
         if (input < 0) continue; % if task.blank_count > 0

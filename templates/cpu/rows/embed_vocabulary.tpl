@@ -1,5 +1,5 @@
-% local channels_format = linear and "embed_channels(p->%s, p->%s_bias, token, c)" or "load(p->%s + token * WIDTH + c) * %s"
-% local channels = channels_format:format(vectors, linear and vectors or scale)
+% local channels_format = embeds_linearly and "embed_channels(p->%s, p->%s_bias, token, c)" or "load(p->%s + token * WIDTH + c) * %s"
+% local channels = channels_format:format(vectors, embeds_linearly and vectors or scale)
 /* x [VOCABULARY][WIDTH] = the vectors of all symbols, as ${routine} computes them. */
 static void ${routine}_vocabulary(const workspace *w, real *x) {
     const parameters *p = w->parameters;
@@ -9,7 +9,7 @@ static void ${routine}_vocabulary(const workspace *w, real *x) {
 
 /* Adds the gradients of the embedding's parameters to g. gradient [VOCABULARY][WIDTH]: the gradients of the symbols' vectors. */
 static void ${routine}_vocabulary_backward(const real *gradient, parameters *g) {
-% if linear then
+% if embeds_linearly then
     for (int token = 0; token < VOCABULARY; token++) {
         const real *d = gradient + token * WIDTH;
         for (int c = 0; c < WIDTH; c += LANES) add_at(g->${vectors}_bias + c, load(d + c));

@@ -4,7 +4,7 @@
 static void ${name}_forward(const workspace *w, bool stores, real *states) {
     const parameters *p = w->parameters;
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);
-    const int stored = stores ? sequences : 0; /* rows from the values of one step to those of the next; 0: each step overwrites the values */
+    const int stored = stores ? sequences : 0; /* number of rows by which pointers to values advance after a step; 0: each step overwrites the values */
     const uint16_t *token = w->block->tokens[0];
     real *heads = w->heads, *stack = w->stacks, *read = w->reads;
     const int stack_size = count_stack_numbers(w->length, ${capacity});
@@ -51,7 +51,7 @@ static void ${name}_backward(const workspace *w, const real *states, real *dstat
             add_read_grad(sequences, ${width}, ${columns}, d, p->read, stack_size, heads - sequences * ${columns}, w->dstack);
         token_sums_grad(sequences, ${width}, token + t, w->length, d, g->input);
     }
-    const int steps = w->tokens - sequences; /* a number of rows: all tokens except those of one step */
+    const int steps = w->tokens - sequences; /* number of rows: each step but one has a row for every sequence */
     ${weight_grad}(steps, states, w->heads, g->recurrent);
     bias_grad(steps, ${columns}, w->heads, g->recurrent_bias);
     bias_grad(sequences, ${width}, dstates, g->recurrent_bias);

@@ -1,5 +1,5 @@
 % local jump = "(w->length - w->step->shape.labels)" .. (computation and " / " .. computation.tokens_per_symbol or "") .. " % CELLS"
-% local hidden, value = write_2.from_width, write_3.to_width
+% local hidden_width, value_width = write_2.from_width, write_3.to_width
 /* A tape-RNN, which computes each step for all sequences; state and tape before the first step are zero.
  * states [step][sequence][${width}]; stores: whether values of all steps are stored. If not, two tapes are kept. */
 static void ${name}_forward(const workspace *w, bool stores, real *states) {
@@ -21,15 +21,15 @@ static void ${name}_forward(const workspace *w, bool stores, real *states) {
         rnn_step(sequences, ${width}, p->recurrent_bias, states);
         if (t == w->length - 1) break;
         ${forward_product}(rows, states, w->${panels_member}->recurrent, heads);
-        rectify_head(sequences, ${columns}, ${hidden}, p->recurrent_bias + ${width}, heads + ${width}, hidden_1);
+        rectify_head(sequences, ${columns}, ${hidden_width}, p->recurrent_bias + ${width}, heads + ${width}, hidden_1);
         ${write_2.forward_product}(rows, hidden_1, w->${panels_member}->write_2, p->write_2_bias, hidden_2);
         ${write_3.forward_product}(rows, hidden_2, w->${panels_member}->write_3, p->write_3_bias, written);
         read += stored * CELL_WIDTH;
-        tape_step(sequences, ${columns}, ${value}, CELLS, jump, p->recurrent_bias + ${width} + ${hidden}, written,
-                heads + ${width} + ${hidden}, tape, after, read);
-        hidden_1 += stored * ${hidden};
-        hidden_2 += stored * ${hidden};
-        written += stored * ${value};
+        tape_step(sequences, ${columns}, ${value_width}, CELLS, jump, p->recurrent_bias + ${width} + ${hidden_width}, written,
+                heads + ${width} + ${hidden_width}, tape, after, read);
+        hidden_1 += stored * ${hidden_width};
+        hidden_2 += stored * ${hidden_width};
+        written += stored * ${value_width};
         real *other = tape;
         tape = after;
         after = stores ? tape + tape_size : other;
@@ -52,15 +52,15 @@ static void ${name}_backward(const workspace *w, const real *states, real *dstat
         const size_t row = (size_t)t * (size_t)sequences;
         real *d = dstates + row * ${width}, *heads = w->heads + row * ${columns};
         if (t < w->length - 1) {
-            const real *hidden_1 = w->hidden_1 + row * ${hidden}, *hidden_2 = w->hidden_2 + row * ${hidden};
-            real *written = w->written + row * ${value};
-            tape_step_grad(sequences, ${columns}, ${value}, CELLS, jump, w->tapes + row * CELLS * CELL_WIDTH, dtape,
-                    heads + ${width} + ${hidden}, dbefore, written);
+            const real *hidden_1 = w->hidden_1 + row * ${hidden_width}, *hidden_2 = w->hidden_2 + row * ${hidden_width};
+            real *written = w->written + row * ${value_width};
+            tape_step_grad(sequences, ${columns}, ${value_width}, CELLS, jump, w->tapes + row * CELLS * CELL_WIDTH, dtape,
+                    heads + ${width} + ${hidden_width}, dbefore, written);
             ${write_3.grad}(sequences, hidden_2, written, g->write_3, g->write_3_bias);
             ${write_3.backward_product}(rows, written, w->${panels_member}->write_3_transposed, hidden_2, w->dhidden_2);
             ${write_2.grad}(sequences, hidden_1, w->dhidden_2, g->write_2, g->write_2_bias);
             ${write_2.backward_product}(rows, w->dhidden_2, w->${panels_member}->write_2_transposed, hidden_1, w->dhidden_1);
-            copy_head_grad(sequences, ${columns}, ${hidden}, w->dhidden_1, heads + ${width});
+            copy_head_grad(sequences, ${columns}, ${hidden_width}, w->dhidden_1, heads + ${width});
             ${backward_product}(rows, heads, w->${panels_member}->recurrent_transposed, w->dlater);
             later = w->dlater;
             real *other = dtape;
@@ -72,7 +72,7 @@ static void ${name}_backward(const workspace *w, const real *states, real *dstat
             add_read_grad(sequences, ${width}, ${columns}, d, p->read, CELLS * CELL_WIDTH, heads - sequences * ${columns}, dtape);
         token_sums_grad(sequences, ${width}, token + t, w->length, d, g->input);
     }
-    const int steps = w->tokens - sequences; /* a number of rows: all tokens except those of one step */
+    const int steps = w->tokens - sequences; /* number of rows: each step but one has a row for every sequence */
     ${weight_grad}(steps, states, w->heads, g->recurrent);
     bias_grad(steps, ${columns}, w->heads, g->recurrent_bias);
     bias_grad(sequences, ${width}, dstates, g->recurrent_bias);
