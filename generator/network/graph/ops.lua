@@ -141,14 +141,14 @@ M.attention = {
 
 -- The states of a recurrence (recurrence.lua). Fields of the operation:
 --   sums       the width of a step's sums W x + b + U h (recurrence.lua)
---   products   a list of { rows, columns }: the sizes of the weights by which every token is multiplied; weights that
---              multiply one-hot tokens are not in the list
+--   weight_sizes   a list of { rows, columns }: the sizes of the weights by which every token is multiplied, without
+--                  weights that multiply one-hot tokens
 --   header     the file of its kernels, if it differs from `header` of this entry
 M.recur = {
   roles = {}, header = "recurrence",
   describe = function(op) return recurrence.CELLS[op.cell].words end,
   count_flops = function(op)
-    local flops = 2 * lists.sum(op.products, function(size) return size[1] * size[2] end)
+    local flops = 2 * lists.sum(op.weight_sizes, function(size) return size[1] * size[2] end)
     return { token = flops, text = ("%d.0"):format(flops) }
   end,
 }

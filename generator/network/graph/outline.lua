@@ -145,7 +145,7 @@ local function list_weight_sizes(op)
   if op.kind == "product" then
     return { ("%d x %d"):format(op.x.width.count, count_columns(op)) }
   elseif op.kind == "recur" then
-    return lists.map(op.products, function(size) return ("%d x %d"):format(size[1], size[2]) end)
+    return lists.map(op.weight_sizes, function(size) return ("%d x %d"):format(size[1], size[2]) end)
   end
   return {}
 end

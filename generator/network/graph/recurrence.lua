@@ -10,10 +10,11 @@
 --   words            its name for users, which the command `plan` shows
 --   gates            the number of sums for each channel of the state
 --   has_step_values  whether training stores values of all steps in addition to the states
---   adds_gradient    whether the backward product adds its result to the gradient of the previous state; otherwise it
---                    stores the result
+--   adds_gradient    how the backward pass writes the product that gives the gradient of the previous state: true if it
+--                    adds the product to this gradient, nil if it stores the product
 --   has_bias         whether the product with the state has a bias, in addition to the bias of the token's map
---   is_joined        whether initial values are those of one map that reads token and state together
+--   has_joint_init   whether initial values are drawn as for one matrix with the rows of both maps, that of the token
+--                    and that of the state; otherwise as for two matrices
 --   header           the name of the file of kernels/cpu that computes a step, if it is not "recurrence"
 --   heads            for a cell with a memory: a list { name, width } of the values by which a step changes the memory.
 --                    The product with the state computes these values and the sums of the next step
@@ -29,13 +30,15 @@ local lists = require("base.lists")
 local M = {}
 
 local CELL = 8 -- the count of numbers in a memory cell
-local PANEL = 48 -- the product's columns are padded to a multiple of PANEL, so that its panels are wide (matmul.h)
+-- The product with the state has a multiple of this number of columns, so that matmul.h divides it into wide panels.
+local COLUMN_UNIT = 48
 local HIDDEN = 64 -- width of the hidden layers that compute a written value
 local VALUE = 16 -- width of a written value: CELL, filled up to whole vectors
--- Generated code has a comment for buffers of the form "steps": their shape in training, then this text.
+-- The end of the generated comment on a buffer of the form "steps"; the comment begins with the shape.
 local COMMENT = "in training; rows of one step in evaluation"
 
--- The width of buffers with max_cells (buffers.lua). text: the size of a whole stack in C; count: the size of one cell.
+-- The width of a buffer that holds a stack. Its text computes the size of the stack in C from the sequence's length. As
+-- the generator knows no length, its count is the size of one cell (max_cells in buffers.lua).
 local function make_stack_width(op)
   return { text = ("count_stack_numbers(w->length, %s)"):format(op.cells and "CELLS" or "w->length"), count = CELL }
 end
@@ -46,7 +49,7 @@ M.CELLS = {
   rnn = { words = "simple RNN", gates = 1, has_bias = true, buffers = function(op)
     return { { name = "dlater", form = "step", width = op.out.width, training = true } }
   end },
-  lstm = { words = "LSTM", gates = 4, is_joined = true, has_step_values = true, adds_gradient = true,
+  lstm = { words = "LSTM", gates = 4, has_joint_init = true, has_step_values = true, adds_gradient = true,
     buffers = function(op)
     return { { name = "gates", form = "steps", width = op.sums, comment = COMMENT },
       { name = "cells", form = "steps", width = op.out.width, comment = COMMENT },
@@ -102,7 +105,8 @@ local function describe_state_product(net, cell, sums)
   for i, head in ipairs(cell.heads or {}) do
     tensors[i + 1], widths[i + 1], count = head.name, head.width, count + head.width
   end
-  return cell.heads and net:width("RECURRENT_COLUMNS", (count + PANEL - 1) // PANEL * PANEL) or sums, tensors, widths
+  local padded_count = (count + COLUMN_UNIT - 1) // COLUMN_UNIT * COLUMN_UNIT
+  return cell.heads and net:width("RECURRENT_COLUMNS", padded_count) or sums, tensors, widths
 end
 
 -- Declares the linear maps in `layers` of a cell; returns their parameters.
@@ -125,9 +129,9 @@ function M.recur(scope, name, stream, cell_name, cells)
   local width = net.widths.WIDTH
   local sums = cell.gates == 1 and width
     or { count = cell.gates * width.count, text = ("%d * %s"):format(cell.gates, width.text) }
-  local joint_rows = net.tokens.count + width.count -- rows of one map that reads token and state
+  local joint_rows = net.tokens.count + width.count -- rows of both maps together
   local input_rows = net.tokens.count + (cell.heads and CELL or 0) -- rows of the map that reads x
-  local scheme = make_part_scheme(net.initial, cell.is_joined and joint_rows or input_rows)
+  local scheme = make_part_scheme(net.initial, cell.has_joint_init and joint_rows or input_rows)
   local input_parameters = { scope:declare({ kind = "linear", name = "input", path = "input", rows = net.tokens,
     columns = sums, init = scheme }) }
   if cell.heads then
@@ -138,17 +142,17 @@ function M.recur(scope, name, stream, cell_name, cells)
   local columns, tensors, widths = describe_state_product(net, cell, sums)
   local recurrent = scope:declare({ kind = "weight", name = "recurrent", tensors = tensors, rows = width,
     widths = widths, columns = columns, bias = cell.has_bias or false,
-    init = make_part_scheme(net.initial, cell.is_joined and joint_rows or width.count) })
+    init = make_part_scheme(net.initial, cell.has_joint_init and joint_rows or width.count) })
   local layers = declare_layers(scope, cell)
   net.is_step_major = true
-  local products = { { width.count, lists.sum(widths, function(count) return count end) },
+  local weight_sizes = { { width.count, lists.sum(widths, function(count) return count end) },
     cell.heads and { CELL, width.count } or nil }
   for _, layer in ipairs(layers) do
-    products[#products + 1] = { layer.rows.count, layer.unpadded_count or layer.columns.count }
+    weight_sizes[#weight_sizes + 1] = { layer.rows.count, layer.unpadded_count or layer.columns.count }
   end
   return scope:push({ kind = "recur", stream = stream, cell = cell_name, cells = cells, sums = sums, p = recurrent,
-    other_parameters = lists.join(input_parameters, layers), layers = layers, products = products,
-    header = cell.header }, name, width)
+    other_parameters = lists.join(input_parameters, layers), layers = layers,
+    weight_sizes = weight_sizes, header = cell.header }, name, width)
 end
 
 return M

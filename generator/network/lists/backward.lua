@@ -49,8 +49,8 @@ local function make_stream_gradient(value)
   return make_buffer(buffers.name_for_stream("gradient", value), value)
 end
 
--- A further buffer for a value's gradient. The inputs of all blocks have the same name, so the buffer's name also
--- contains the value's stream if it is not the first, and the value's width if it is not the model's.
+-- A further buffer for a value's gradient. The inputs of all blocks have the same name, so name_for_stream adds the
+-- value's stream and width. ending: the end of the name, such as "_part".
 local function make_further_gradient(value, ending)
   return make_buffer(buffers.name_for_stream(names.name_gradient(value.name .. ending), value), value)
 end
@@ -176,8 +176,9 @@ function Tape:open_branch_gradient(op)
   return self.gradients[branch]
 end
 
--- Records the gradient of a sum, which is in `dy`, as a contribution to the gradient of the sum's branch. The gradient
--- of the residual is later read from `dy` too, so the branch gets its own buffer if entries for the branch change `dy`.
+-- Records the gradient of a sum, which is in `dy`, as a contribution to the gradient of the sum's branch. The caller
+-- then reads the residual's gradient in `dy`. So if this function appends an entry that changes `dy`, the branch gets
+-- its own buffer.
 function Tape:add_branch_gradient(op, dy)
   local old_version = self.versions[dy]
   if op.dropout then
@@ -324,7 +325,7 @@ function rules.block(tape, op)
     tape:record_version(value)
   end
   if op.block.is_progressive and op.block.parent == op.block.net and not op.x.op.definition.is_constant then
-    -- if passes without gradient come first, no gradient reaches the value before them
+    -- free passes stop the gradient: the gradient of the block's input is zero
     tape:emit({ kind = "clear", to = gradient, needs_free_passes = true }, gradient)
   end
   tape:share_buffer(op.x, gradient)

@@ -22,7 +22,8 @@
 --     "step"         rows of one step of a recurrence, one for each sequence
 --     "steps"        "rows" in training, "step" in evaluation
 --   training   whether the buffer exists only in training
---   max_cells  for the stack of a stack RNN: the largest number of memory cells of this width; else nil
+--   max_cells  the largest number of cells of a stack; nil for other buffers. The buffer's width.count is the size of
+--              one cell
 --   comment    text for the comment of its declaration, or nil
 --   is_read_backward   whether the backward pass reads the buffer
 --   writer     its first writer: an operation of the forward list, or an entry of the backward list; nil for the input
@@ -94,8 +95,8 @@ function M.make_rows(value, writer, fields)
     comment = value.comment, is_read_backward = false, writer = writer }, fields or {})
 end
 
--- Returns the entry of a scope in the field `scopes` of the output; adds the scope's other buffers to the workspace.
--- Buffers are in the order of their first writers. Carried values have no buffer of their own (scope_lists.lua).
+-- Returns scopes[scope] of the output; adds the scope's other buffers to the workspace. Buffers are in the order of
+-- their first writers. Carried values have no buffer of their own (scope_lists.lua).
 --   add_shared          a function that adds a buffer to the workspace
 --   evaluates_dropout   whether evaluation applies dropout, so that masks also exist in evaluation
 local function collect_buffers(scope, forward, backward, add_shared, evaluates_dropout)

@@ -7,6 +7,7 @@
 -- Decoding is impossible if
 --   a token attends to a later token,
 --   another stream reads the decoded stream,
+--   a block of another stream has an operation of the decoded stream,
 --   weights come from geometric attention,
 --   evaluation applies dropout, since its masks are for whole sequences,
 --   evaluation starts passes from noise, since the noise depends on a sequence's place in the batch.
@@ -47,7 +48,8 @@ function M.find_stream(net, has_target, evaluates_dropout)
   end
   for scope, op in lists.iterate_nested(net.order, "ops") do
     local scope_stream = scope.input_value and scope.input_value.stream or op.out.stream
-    if op.out.stream == stream and scope_stream ~= stream or not permits_decoding(op, stream) then
+    local is_in_other_stream = op.out.stream == stream and scope_stream ~= stream
+    if is_in_other_stream or not permits_decoding(op, stream) then
       return nil
     end
     has_attention = has_attention or op.kind == "attention" and op.q.stream == stream

@@ -13,7 +13,8 @@
 --             operations that a forward pass saves for an omitted row, such as "2.0 * WIDTH * WIDTH"
 --   pair_flops_texts   list of C texts: for each attention of labelled_work, the number of floating-point operations
 --             that a forward pass saves for a pair of an omitted row and a key
---   pair_flops    name of a family -> the value of its text in pair_flops_texts, as a number; false without a text
+--   pair_flops    name of a family -> the number that its text in pair_flops_texts computes; false for a family without
+--             an attention in labelled_work
 --
 -- Forward lists are walked backwards from the labels. An operation that works row by row reads only labelled rows if
 -- only labelled rows of its result are read. Every other operation reads all rows. If a value has both kinds of
@@ -21,8 +22,8 @@
 --
 -- In the backward pass, the buffer of a gradient has labelled rows alone, or all rows:
 --   labelled rows   The buffer is expanded before an entry that works on all rows reads it or adds to it.
---   all rows        No entry that works on labelled rows can read the buffer or add to it. A scope with such an entry
---                   is computed for all rows.
+--   all rows        An entry that works on labelled rows cannot read the buffer or add to it. If an entry of a scope
+--                   would have to do so, the scope is computed for all rows instead.
 
 local buffers = require("network.lists.buffers")
 local lists = require("base.lists")
@@ -32,7 +33,7 @@ local M = {}
 
 local find_in_scope
 
--- Records an operation if only labelled rows of its result are read. result: the table that M.derive returns.
+-- Records an operation of whose result only labelled rows are read. result: the table that M.derive returns.
 local function record_partial(result, lists_by_scope, op)
   local flops = ops.count_flops(op)
   if ops[op.kind].is_by_row then
@@ -103,8 +104,8 @@ function Walk:walk_entry(entry)
     self:note_write(entry.dy, false)
     return is_supported
   elseif entry.kind == "copy" or entry.kind == "accumulate" then
-    local stores_labelled = entry.kind == "copy" or self.labelled_buffers[entry.to.name]
-    is_partial = self.labelled_buffers[entry.from.name] and stores_labelled or false
+    local can_store_labelled = entry.kind == "copy" or self.labelled_buffers[entry.to.name]
+    is_partial = self.labelled_buffers[entry.from.name] and can_store_labelled or false
   end
   result.labelled_work[entry] = is_partial or nil
   local read_buffers = { entry.from or entry.dy, (entry.is_added or entry.kind == "accumulate") and entry.to or nil }

@@ -61,7 +61,7 @@ local describers = {
   block = function(op) return "all repetitions of " .. op.block.name end,
 }
 
--- An operation without learned numbers and floating-point operations, for the list.
+-- An operation of the output. Its numbers of parameters and of floating-point operations are 0; callers may set them.
 local function make_entry(kind, name, text, reads, shape)
   return { kind = kind, name = name, description = text, reads = reads, shape = shape, parameters = 0, per_token = 0,
     per_pair = 0, stream = 0, keys = 0, buffers = {} }
@@ -155,17 +155,16 @@ local function describe_backward(net, item)
   return entry
 end
 
--- Returns a table: operation or entry of a backward list -> the names of the buffers whose first writer it is. The
--- buffer for a repetition's input has no writer: its key is the scope's list state_buffers.
+-- Returns a table: operation or entry of a backward list -> the names of the buffers whose first writer it is;
+-- block -> the names of its buffers without a writer, which hold a repetition's input and its gradient of the loss.
 local function index_by_writer(buffer_lists, lists_by_scope)
   local names_by_writer = {}
   for _, buffer in ipairs(buffer_lists.workspace) do
     lists.append_to(names_by_writer, buffer.writer, buffer.name)
   end
   for _, scope in ipairs(lists_by_scope.order) do
-    local state_buffers = buffer_lists.scopes[scope].state_buffers
-    for _, buffer in ipairs(state_buffers) do
-      lists.append_to(names_by_writer, buffer.writer or state_buffers, buffer.name or buffer.family.name)
+    for _, buffer in ipairs(buffer_lists.scopes[scope].state_buffers) do
+      lists.append_to(names_by_writer, buffer.writer or scope, buffer.name or buffer.family.name)
     end
     -- Further buffers: an attention's workspace per head, and positions of sequences.
     for _, item in ipairs(lists_by_scope[scope].backward) do
@@ -179,12 +178,12 @@ local function index_by_writer(buffer_lists, lists_by_scope)
   return names_by_writer
 end
 
-local function describe_scope(net, scope, lists_by_scope, buffer_lists, names_by_writer, counted_parameters)
-  local forward, backward, state_buffers = {}, {}, buffer_lists.scopes[scope].state_buffers
-  if names_by_writer[state_buffers] then
+local function describe_scope(net, scope, lists_by_scope, names_by_writer, counted_parameters)
+  local forward, backward = {}, {}
+  if names_by_writer[scope] then
     forward[1] = make_entry("input", "input", "output of the previous repetition", {},
       get_shape(net, scope.input_value))
-    forward[1].buffers = names_by_writer[state_buffers]
+    forward[1].buffers = names_by_writer[scope]
   end
   for _, op in ipairs(lists_by_scope[scope].forward) do
     forward[#forward + 1] = describe_forward(net, op, counted_parameters)
@@ -201,7 +200,7 @@ end
 function M.derive(net, lists_by_scope, buffer_lists)
   local names_by_writer, counted_parameters = index_by_writer(buffer_lists, lists_by_scope), {}
   local scopes = lists.map(net.order, function(scope)
-    return describe_scope(net, scope, lists_by_scope, buffer_lists, names_by_writer, counted_parameters)
+    return describe_scope(net, scope, lists_by_scope, names_by_writer, counted_parameters)
   end)
   local shared_count = outline.count_shared(net)
   if shared_count > 0 then

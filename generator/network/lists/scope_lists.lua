@@ -14,8 +14,8 @@
 --   a block's input    A block is the value's only reader, and reads it as its input.
 --   a block's result   Another operation is the value's only reader.
 -- A carried block's input is in the block's buffer for inputs, if the block has such a buffer. All other carried values
--- are in the buffer of the stream's output. The field `carried` is { block }: for a block's input this block, else
--- false.
+-- are in the buffer of the stream's output. A carried value has the field `carried`, a table with the field `block`:
+-- the block that reads the value as its input, or false.
 --
 -- There is a conflict if two values would need one buffer at the same time, or if one buffer would need two shapes. The
 -- module changes one of the values, then derives the lists again:
@@ -191,14 +191,15 @@ function Walk:check_kept(scope)
 end
 
 -- Walks the repetitions of a block.
---   scope, op   the operation that runs the block, and the scope of this operation
+--   op      the operation that runs the block
+--   scope   the scope of this operation
 --   scope_input, scope_result   the arguments `input` and `result` of walk_scope for `scope`
 function Walk:walk_block(scope, op, scope_input, scope_result)
   local block, keeps_input = op.block, self:keeps_input(M.find_block_storing_input(op.block))
   local walked_count = math.min(block.times, 2) -- repetitions after the second behave as the second
   local stream_output = buffers.name_for_stream("output", block.output_value)
   local input = op.x == scope.input_value and scope_input or { key = self:make_key(scope, op.x), value = op.x }
-  if keeps_input and scope == self.net and not op.x.carried then
+  if keeps_input and scope == self.net and not op.x.carried then -- the backward pass reads the buffer of op.x itself
     self.values_at_end[#self.values_at_end + 1] = op.x
   end
   for repetition = 1, walked_count do
@@ -255,7 +256,7 @@ local function walk_pass(net, lists_by_scope, is_training)
   end
 end
 
--- Checks that every buffer of gradients has the shape of the values whose gradients it holds.
+-- Checks the buffers of gradients that are named d<name>: the gradients in such a buffer must have equal shapes.
 local function check_gradients(lists_by_scope)
   local shapes = {}
   for _, scope in ipairs(lists_by_scope.order) do
@@ -264,10 +265,11 @@ local function check_gradients(lists_by_scope)
         local buffer, shape = lists_by_scope[scope].gradients[value], get_shape(value)
         if value ~= scope.output_value and buffer then
           local is_named_after_value = buffer.name:find(base_names.name_gradient(value.name), 1, true) == 1
-          if is_named_after_value and (shapes[buffer.name] or shape) ~= shape then
+          local first_shape = shapes[buffer.name] or shape
+          if is_named_after_value and first_shape ~= shape then
             raise_conflict(value)
           end
-          shapes[buffer.name] = shapes[buffer.name] or shape
+          shapes[buffer.name] = first_shape
         end
       end
     end
@@ -324,8 +326,8 @@ local function rename_external_duplicates(net)
   end
 end
 
--- The block or group that stores the input of `block`: `block` itself, except for a group whose input is carried. The
--- inner block that reads such an input stores it.
+-- Returns the block or group that stores the input of `block`: `block` itself; for a group with a carried input, the
+-- inner block that reads the input.
 function M.find_block_storing_input(block)
   local is_carried_input = block.is_group and block.input_value.carried
   return is_carried_input and M.find_block_storing_input(block.input_value.carried.block) or block

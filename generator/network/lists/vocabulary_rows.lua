@@ -24,8 +24,9 @@
 --
 -- In the backward pass, the buffer of a gradient has the rows of all tokens, or the vocabulary's rows:
 --   rows of all tokens    The buffer is summed by symbol before an entry that runs by symbol reads it or adds to it.
---   vocabulary's rows     No entry that runs for all tokens can read the buffer or add to it: the order of sums would
---                         change. If the block has such an entry, no operation of the block runs by symbol.
+--   vocabulary's rows     An entry that runs for all tokens cannot read the buffer or add to it, since gradients would
+--                         be added in another order. If an entry of the block would have to do so, no operation of
+--                         the block runs by symbol.
 
 local buffers = require("network.lists.buffers")
 local lists = require("base.lists")
