@@ -270,10 +270,8 @@ function rules.attention(tape, op)
   local dq = tape:open_gradient(op.q)
   local dkv = op.kv == op.q and dq or tape:open_gradient(op.kv)
   local dcontribution = op.contribution and tape:open_gradient(op.contribution)
-  tape:emit({ kind = "attention_grad", op = op, dy = dy, dq = dq, dkv = dkv, dcontribution = dcontribution }, dq)
-  for _, buffer in ipairs({ dkv ~= dq and dkv or nil, dcontribution }) do
-    tape:note_change(buffer)
-  end
+  tape:emit({ kind = "attention_grad", op = op, dy = dy, dq = dq, dkv = dkv, dcontribution = dcontribution }, dq, dkv,
+    dcontribution)
   for _, value in ipairs(ops.list_read(op)) do
     tape:record_version(value)
   end
