@@ -3,6 +3,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
+local backward = require("network.lists.backward")
 local built_networks = require("built_networks")
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -261,6 +262,24 @@ function TestNetworks.test_planted_errors_are_found()
   for name, plant in pairs(PLANTED) do
     lu.assertTrue(finds_planted_error(plant), name)
   end
+end
+
+-- A list in which an attention writes the gradient of its contribution to the buffer of the residual stream. This buffer
+-- then holds the gradient of `sum` no longer, so the gradient of `sum` needs its own buffer.
+function TestNetworks.test_a_contribution_gradient_overwrites()
+  local stream = { name = "tokens", index = 0 }
+  local function make_value(name, is_residual)
+    return { name = name, width = { text = "WIDTH" }, stream = stream, is_residual = is_residual }
+  end
+  local sum, result = make_value("sum", true), make_value("result", true)
+  local contribution, q, attended = make_value("contribution", true), make_value("q"), make_value("attended")
+  local _, gradients = backward.derive({
+    { kind = "zeros", out = contribution }, { kind = "zeros", out = q }, { kind = "embed", out = sum },
+    { kind = "attention", q = q, kv = q, contribution = contribution, out = attended },
+    { kind = "add", residual = sum, branch = attended, out = result },
+  }, nil, result, {})
+  lu.assertEquals(gradients[contribution].name, "gradient")
+  lu.assertEquals(gradients[sum].name, "dsum_own")
 end
 
 TestMistakes = {}
