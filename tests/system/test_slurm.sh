@@ -143,9 +143,20 @@ trains_before() {
         --out "$work/cluster" && ends_with 0 "1 to continue" sweep cluster status "$work/grid.lua"
 }
 
+# Prints the process numbers of halted trainers. The test halts them, so that none finishes before it is killed.
+find_halted() {
+    for one in $(find_task_trainers cluster); do
+        ! grep -q '^State:[[:space:]]*T' "/proc/$one/status" || echo "$one"
+    done
+}
+all_are_halted() { kill -STOP $(find_task_trainers cluster) && [ "$(find_halted | grep -c .)" -eq 4 ]; }
+
+# Halting begins before the tasks do, since a task that waits for no one is done within seconds.
 submits() {
+    until_true all_are_halted &
+    halting=$!
     ends_with 0 "4 tasks, 24 runs; $work/cluster/.slurm/1/job.sh" sweep cluster "$work/grid.lua" \
-        --slurm "$work/here.lua"
+        --slurm "$work/here.lua" && wait $halting || { kill $halting && return 1; }
 }
 
 # A second call has nothing to do: tasks in the queue are left alone.
@@ -156,13 +167,6 @@ submits_nothing_twice() {
 
 returns_to_the_queue() { grep -h 'returns to the queue' "$work"/cluster/.slurm/1/logs/*.txt; }
 
-# Prints the process numbers of halted trainers. The test halts them, so that none finishes before it is killed.
-find_halted() {
-    for one in $(find_task_trainers cluster); do
-        ! grep -q '^State:[[:space:]]*T' "/proc/$one/status" || echo "$one"
-    done
-}
-all_are_halted() { kill -STOP $(find_task_trainers cluster) && [ "$(find_halted | grep -c .)" -eq 4 ]; }
 two_are_halted() { [ "$(find_halted | grep -c .)" -eq 2 ]; }
 is_gone() { [ ! -s "/proc/$1/cmdline" ]; }
 
@@ -178,7 +182,7 @@ task_got_signal() {
 # The script of one task receives SIGTERM, as at a time limit, and another task is preempted; then the trainer of one
 # task and all processes of another are killed. Slurm keeps the task's script in a folder with the job's number.
 survives_kills() {
-    until_true all_are_halted && script=$(find_processes "$work/etc/d/job00001/") && kill -TERM $script &&
+    script=$(find_processes "$work/etc/d/job00001/") && kill -TERM $script &&
         until_true task_got_signal "$script" && kill -CONT $own && until_true returns_to_the_queue &&
         until_true one_task_waits && scontrol requeue "$(squeue -h -t RUNNING -o %i | head -1)" &&
         until_true two_are_halted || return
