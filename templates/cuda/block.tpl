@@ -1,7 +1,7 @@
 % -- The functions of a block of the network. Variables: the fields of an entry of `blocks` (cuda_network.lua), such as
 % --   index                 the C variable of the current repetition: `use` if loops > 1, else `l`
 % --   layer                 C text of the index of this repetition's parameters
-% --   reads_previous_text   C text, true if the current repetition reads the output of the previous repetition
+% --   previous_condition   C text, true if the current repetition reads the output of the previous repetition
 % local depends_on_mode = forward_reads.training
 % local bounds = in_group and { first = "first", past = "past" } or { first = first, past = past }
 % -- C texts of numbers of bytes; the C variable `step` is the size of a state:
@@ -13,7 +13,7 @@
 % local range_parameters = in_group and "int first, int past" or "void"
 % local range_words = (in_group and "%ss first .. past - 1" or "all %ss"):format(name)
 % local overwrite_words = overwrites_input and (" Each %s overwrites its input."):format(name) or ""
-% local evaluated_input = reads_previous_text and ("%s ? b->%s.output : %s"):format(reads_previous_text, name, input) or input
+% local evaluated_input = previous_condition and ("%s ? b->%s.output : %s"):format(previous_condition, name, input) or input
 % local mode_parameter = depends_on_mode and "const bool training" or "void"
 % include("cuda/block_names.tpl")
 
@@ -44,7 +44,7 @@ INLINE void enter_${name}(int ${index}) {
         b->use = use; % if loops > 1
         const size_t before = ${state_number} * step; % if is_progressive
         lay_out_${name}(&b->${name}, b->work.${name}s, ${state_offset}, b->sequences, b->view.T);
-        b->input = ${reads_previous_text} ? b->${name}.output - ${bytes_back} / sizeof(real) : ${input}; % if reads_previous_text
+        b->input = ${previous_condition} ? b->${name}.output - ${bytes_back} / sizeof(real) : ${input}; % if previous_condition
         b->input = ${input}; % else
 % for _, stream in ipairs(cuda.by_team and device.streams or {}) do
 % local rows_before = stream.T:gsub("^T", "rows_before")

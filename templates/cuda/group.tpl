@@ -4,7 +4,7 @@ INLINE void enter_${name}(int ${index}, const bool training) {
     block_state *b = block();
     __syncthreads();
     if (threadIdx.x == 0) {
-        const bool follows = ${reads_previous_text};
+        const bool follows = ${previous_condition};
         if (follows) find_${previous.name}(b, ${previous.index}, training);
         b->${name}_input = follows ? b->${previous.name}.output : ${input};
         find_${name}(b, ${index}, training); % if members[1]

@@ -37,7 +37,7 @@ INLINE void find_${block.name}(block_state *b, int ${block.index}, int first, in
 /* Enters repetition `${group.index}` of the ${group.name}: sets the state and the input, from sequence `first` on. all: the
  * number of sequences in the arrays. Called by one thread. */
 INLINE void enter_${group.name}(block_state *b, int ${group.index}, int first, int all, const bool training) {
-    const bool follows = ${group.reads_previous_text};
+    const bool follows = ${group.previous_condition};
     if (follows) find_${group.previous.name}(b, ${group.previous.index}, first, all, training);
     b->${group.name}_input = follows ? b->${group.previous.name}.output : ${group.input};
     find_${group.name}(b, ${group.index}, first, all, training); % if group.members[1]
@@ -59,10 +59,10 @@ INLINE real *enter_${block.name}(block_state *b, int ${block.index}, int first, 
     return ${previous_has_state} ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output; % if block.is_progressive
     return ${block.index} > 0 ? b->${block.name}.output - step / sizeof(real) : ${block.input}; % else
 % else
-% if not block.reads_previous_text then
+% if not block.previous_condition then
     return ${block.input};
 % elseif block.in_group then
-    if (!(${block.reads_previous_text})) return ${block.input};
+    if (!(${block.previous_condition})) return ${block.input};
     return ${previous_has_state} ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output;
 % else
     if (${block.index} == 0) return ${block.input};

@@ -264,7 +264,7 @@ end
 
 -- Returns the family of a block's first attention, or nil. The operation `place` of the block uses this family's
 -- positions.
-function M.find_placing_family(scope)
+function M.find_family_of_positions(scope)
   return lists.any(scope.ops, function(op) return op.kind == "attention" and op.family end) or nil
 end
 

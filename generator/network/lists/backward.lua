@@ -20,8 +20,8 @@
 --     is_added   whether the entry's result is added to `to` instead of being stored there
 --     x      the value that the product reads, for weight_grad
 --     rectified_value   the result of relu by which the gradient is masked, for input_grad
---     needs_free_passes   for clear: whether the entry runs only in training steps that begin with free passes (passes
---            without gradient)
+--     only_with_free_passes   for clear: whether the entry runs only in training steps that begin with free passes
+--            (passes without gradient)
 --
 -- A rule gets the buffer with the gradient of its operation's result from read_gradient(value). open_gradient(value)
 -- gives the buffer in which the first contribution to a gradient is stored and to which later contributions are added.
@@ -324,7 +324,7 @@ function rules.block(tape, op)
   end
   if op.block.is_progressive and op.block.parent == op.block.net and not op.x.op.definition.is_constant then
     -- free passes stop the gradient: the gradient of the block's input is zero
-    tape:emit({ kind = "clear", to = gradient, needs_free_passes = true }, gradient)
+    tape:emit({ kind = "clear", to = gradient, only_with_free_passes = true }, gradient)
   end
   tape:share_buffer(op.x, gradient)
 end

@@ -81,7 +81,7 @@ function M.make_entry_text(cpu, scope_text, entry, place_value)
 end
 
 -- The place of a block's value in the block's forward or backward function.
-local function place_in_block(cpu, scope, text, value, is_backward)
+local function write_address_in_block(cpu, scope, text, value, is_backward)
   if value.external then
     return text.w .. value.name
   elseif value == scope.input_value then
@@ -107,13 +107,13 @@ local function place_input(cpu, block, scope, index, value, mode)
     or "w." .. buffers.name_for_stream("output", value)
 end
 
-local place_outside
+local write_address_outside
 
 -- The place of a group's input. The first repetition reads a value of the group's parent. Later repetitions read the
 -- output of the repetition before.
 local function place_group_input(cpu, group, mode)
   local place = place_input(cpu, group, group, group.index, group.input_value, mode)
-  local first_place = place_outside(cpu, group.parent, group.outer_input, mode)
+  local first_place = write_address_outside(cpu, group.parent, group.outer_input, mode)
   local is_stored = M.keeps_input(cpu, scope_lists.find_block_storing_input(group), mode)
   local is_same_in_all_repetitions = is_stored or group.outer_input.carried
   local first = M.write_range(group)
@@ -130,7 +130,7 @@ end
 -- group's result.
 local function place_group_output(cpu, group, mode)
   local place = place_next_input(cpu, group, mode)
-  local last_place = place_outside(cpu, group.parent, group.result, mode)
+  local last_place = write_address_outside(cpu, group.parent, group.result, mode)
   local _, past = M.write_range(group)
   return place == last_place and place or ("%s + 1 < %s ? %s : %s"):format(group.index, past, place, last_place)
 end
@@ -150,7 +150,7 @@ end
 
 -- The place of a value of the network or of a group. mode: "train" or "evaluate". A carried value (scope_lists.lua) is
 -- in a block's input or in the stream's output.
-function place_outside(cpu, scope, value, mode)
+function write_address_outside(cpu, scope, value, mode)
   if scope.is_group and value == scope.input_value then
     return place_group_input(cpu, scope, mode)
   elseif scope.is_group and value == scope.output_value then
@@ -168,8 +168,8 @@ end
 --   for a block                  "forward" in its forward function, "back" in its backward function
 function M.make_placer(cpu, scope, text, mode)
   return function(value)
-    return (scope == cpu.net or scope.is_group) and place_outside(cpu, scope, value, mode)
-      or place_in_block(cpu, scope, text, value, mode == "back")
+    return (scope == cpu.net or scope.is_group) and write_address_outside(cpu, scope, value, mode)
+      or write_address_in_block(cpu, scope, text, value, mode == "back")
   end
 end
 

@@ -195,10 +195,10 @@ function forward.embed(cpu, _, op)
     traced_tokens = write_traced_tokens(cpu, op.out) }
 end
 
--- needs_free_passes: whether memory is cleared only in steps with free passes (passes without gradient).
+-- only_with_free_passes: whether memory is cleared only in steps with free passes (passes without gradient).
 function forward.zeros(_, text, op)
   return { template = "cpu/op/clear.tpl", to = text.out, tokens = text.tokens, width = op.out.width.text,
-    needs_free_passes = false }
+    only_with_free_passes = false }
 end
 
 function forward.noise(cpu, _, op)
@@ -214,7 +214,7 @@ local function write_positions(text, op, prefix)
   elseif draw.kind == "sequence" then
     return text.w .. prefix .. "position"
   end
-  local family_prefix = (attention.find_placing_family(op.scope) or draw).prefix -- the family whose positions are added
+  local family_prefix = (attention.find_family_of_positions(op.scope) or draw).prefix
   return draw.is_separate and ("%sshared->input_position[%d]"):format(text.w, op.out.stream.index)
     or ("%sshared->%sposition[%s]"):format(text.w, family_prefix, draw.layer_index)
 end
@@ -285,7 +285,7 @@ local backward = {
   end,
   copy = function(_, text, entry)
     return { tokens = text.tokens, width = entry.to.width.text, from = text.from, to = text.to,
-      needs_free_passes = entry.needs_free_passes or false }
+      only_with_free_passes = entry.only_with_free_passes or false }
   end,
   classify_grad = function() return { call = "loss_and_gradient(self, x, to, 'g', 'sums')" } end,
 }

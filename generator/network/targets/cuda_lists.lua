@@ -7,7 +7,7 @@
 --   phases            the list of the phases; one kernel computes all phases. Fields of a phase:
 --     name              its name
 --     records           its records
---     adds_table_sums   whether several passes of the phase add to the same gradients of tables
+--     adds_table_sums   whether the phase sums gradients of learned tables to which all passes of the network add
 --   reads             name of an argument -> whether the host's list reads it (M.find_read)
 --   reads_in_phases   name of an argument -> whether the records of the phases read it
 
@@ -52,8 +52,8 @@ function M.make_host_text(device, scope)
       or repetitions.write_count(block, M.HOST_PASSES)
     return M.write_host_state(block, block == scope and scope.index or end_index .. " - 1")
   end, write_input = function(group)
-    local first_input = records.place_outside(device, M.make_host_text(device, group.parent), group.outer_input)
-    return ("(%s ? %s.output : %s)"):format(repetitions.write_reads_previous_text(group), write_previous_state(group),
+    local first_input = records.write_address_outside(device, M.make_host_text(device, group.parent), group.outer_input)
+    return ("(%s ? %s.output : %s)"):format(repetitions.write_previous_condition(group), write_previous_state(group),
       first_input)
   end }
 end
@@ -110,7 +110,7 @@ local function make_block_launches(device, launch)
   local direction = launch.entry.kind == "block" and "forward" or "backward"
   return calls.fill("cuda", lists.merge(record.on_host, { kind = block.is_group and "list_group" or "list_block",
     block = true, name = block.name, direction = direction, index = block.index, layer = record.layer,
-    reads_previous_text = record.reads_previous_text, reads = record[direction].reads, list = record[direction].list,
+    previous_condition = record.previous_condition, reads = record[direction].reads, list = record[direction].list,
     loss_phases = record.loss_phases or false, state = M.write_host_state(block, block.index),
     previous = write_previous_state(block) }))
 end
@@ -139,9 +139,9 @@ local function make_product_launch(device, scope, training, launch, phase, layer
   return calls.fill("cuda", record, text)
 end
 
--- Whether an entry sums gradients of tables over a shard.
-local function sums_tables(entry)
-  return entry.is_backward and entry.item.op ~= nil and records.sums_tables(entry.item.op)
+-- Whether an entry sums gradients of learned tables over a shard.
+local function sums_table_gradients(entry)
+  return entry.is_backward and entry.item.op ~= nil and records.sums_table_gradients(entry.item.op)
 end
 
 -- The list of a wide model's scope: its entries, cut into launches.
@@ -153,7 +153,7 @@ function M.make_launches(device, scope, training, entries)
     local phase = launch.phase
     if phase then
       phases[#phases + 1] = { name = phase.name, records = M.make_records(device, scope, training, phase.entries),
-        adds_table_sums = scope.loops > 1 and lists.any(phase.entries, sums_tables) }
+        adds_table_sums = scope.loops > 1 and lists.any(phase.entries, sums_table_gradients) }
       lists.append(phase_records, phases[#phases].records)
     end
     if launch.product then

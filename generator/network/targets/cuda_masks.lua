@@ -2,7 +2,7 @@
 -- numbers (include/longhand/rng.h) contains the index of the repetition and the index of the dropout.
 --
 -- Input: the table `device` (make_state of cuda_network.lua), a scope of the network. Output: entries that M.derive
--- adds to lists of the state:
+-- adds to lists of `device`:
 --   masks   groups of dropout sites of the model's width, one for each scope that has such sites, each with:
 --     first             the index of the group's first site among the sites of all groups
 --     sites             the number of sites of one repetition

@@ -15,8 +15,9 @@
 --     distance_count                 the name of the function that counts distances; each distance has a vector
 --     vector_count                   a call of this function
 --     distance_of_row                the name of the function that returns the distance of a vector
---     position_offset, key_position_offset, distance_offset   the offset of the row of sampled positions, of key
---                                    positions or of distances that layer l reads: "" or a text such as " + l * v->T"
+--     position_offset, key_position_offset, distance_offset   offsets of the rows that layer l reads in the arrays of
+--                                    sampled positions, of key positions and of distances: "" or a text such as
+--                                    " + l * v->T"
 --     mask                           the masks of its weights, or false
 --     index                          the variable that counts the block's repetitions
 --     rounded                        "true" or "false": whether q and kv are rounded when they are stored. A rounded q
@@ -34,7 +35,7 @@
 --     adds_places                    whether the function adds its gradients of the table of positions to stored ones
 --     has_class_gradients            whether the table of tokens already has gradients from the output layer
 --     mask_number                    the index of its dropout mask in the group of masks (cuda_masks.lua)
---     array_text                     words for the array of vectors
+--     array_text                     words for a comment on the array of vectors
 
 local attention = require("network.graph.attention")
 local embeddings = require("network.targets.embeddings")
@@ -104,7 +105,7 @@ function M.name_layer_draws(variables, op, l)
   if draw and draw.kind == "sequence" then
     return variables.sequence_positions .. "()"
   end
-  local family = attention.find_placing_family(op.scope)
+  local family = attention.find_family_of_positions(op.scope)
   return draw and (draw.is_separate and "v->" .. variables.input_draws
     or ("%sfind_positions(v, %s)"):format((family or draw).prefix, l))
 end

@@ -13,12 +13,13 @@
 --     count, loops         C text of the number of sets of parameters; the number of loops (builder.lua)
 --     repetitions_text, and further texts about repetitions   see cuda_states.lua
 --     last_pass_start      C text of the index of the first repetition in the last pass, or false if there is one pass.
---                          The last pass stores gradients of parameters, and earlier passes add to them
+--                          The backward pass begins with the last pass, which stores gradients of parameters; the
+--                          other passes add to them
 --     input                C text of the address of the block's input
 --     on_host              fields for the host's list of launches: cuda_states.lua
 --     overwrites_input     whether evaluation stores the block's output over its input, which no other operation reads
 --     adds_table_sums      whether several passes add to the same gradients of tables
---     clears_unwritten     whether gradients of parameters are cleared first, since no operation writes some elements
+--     clears_unwritten     whether gradients of parameters are cleared first, since some elements are never written
 --     forward, backward    the lists of a repetition
 --     forward_reads        name of an argument -> whether the function for the list `forward` reads it
 --     backward_reads       name of an argument -> whether the function for the list `backward` reads it
@@ -35,7 +36,7 @@
 --   lines        { always, training }: these members as lines of C
 --   operands     data with which the team (all thread blocks of a model) sums gradients of weights; without
 --                choices.by_team the lists are empty:
---     list                 the products whose operands are stored by shards (sum_by_team of warp_products.lua)
+--     list                 the products whose operands are stored for the team (sum_by_team of warp_products.lua)
 --     members              the parameters of these products (list_product_parameters)
 --     row_declarations     declarations of the numbers of rows of their streams, or false
 --   place_sums   the arrays that sum the gradients of learned position tables (list_place_sums)
@@ -58,7 +59,7 @@
 --   readout_gradient   the buffer to which the loss writes the gradient of the labelled tokens
 --   has_rms_norm   whether any norm is an RMS norm
 --   has_loops    whether any block has loops
---   has_passes   whether the number of passes is an argument
+--   has_passes   whether the number of passes is an argument, not fixed by the spec
 --   samples_passes   whether training samples the number of passes
 --   has_pass_losses   whether every pass has a loss
 --   adds_table_sums, clears_unwritten   whether these fields are true for some block
@@ -145,12 +146,12 @@ local function find_kind(list, kind)
   return lists.find(list, function(entry) return entry.kind == kind end)
 end
 
--- Whether no operation of a block's backward pass writes some elements of the gradients of parameters.
+-- Whether a block's backward pass leaves some elements of the gradients of parameters unwritten.
 local function leaves_gaps(block)
   return lists.any(block.ops, function(op)
     local has_padded_parameters = op.kind == "attention"
       and (op.family.terms.visits_outwards or op.family.on_device.terms.scans_logits)
-    return has_padded_parameters or records.sums_tables(op)
+    return has_padded_parameters or records.sums_table_gradients(op)
   end)
 end
 
@@ -167,7 +168,7 @@ local function make_block(device, op)
     comment = block.comment, layer = block.loops > 1 and "use % " .. block.count_name or "l",
     last_pass_start = repetitions.write_last_pass_start(block, repetitions.PASSES), loops = block.loops,
     parameters_type = block.parameters_type, gradients_type = block.gradients_type,
-    adds_table_sums = block.loops > 1 and lists.any(block.ops, records.sums_tables),
+    adds_table_sums = block.loops > 1 and lists.any(block.ops, records.sums_table_gradients),
     clears_unwritten = block.loops > 1 and leaves_gaps(block),
     mask = device.scope_masks[block] or false,
     has_dropout = lists.any(block_lists.forward, function(operation) return operation.dropout ~= nil end),

@@ -21,7 +21,7 @@ local M = {}
 -- names end in "_one". Fields:
 --   w, state_prefix, p, g   prefixes of members of the workspace, the state, the parameters and the gradients
 --   gradients               the gradients as an argument
---   state(block)            returns the state of a block or a group
+--   state(block)            returns the state of the last repetition of a block or a group
 --   write_input(group)      returns the input of a repetition of a group
 --   decodes                 the argument
 --   ending                  the ending of names of functions: "_one" or ""
@@ -37,8 +37,8 @@ function M.make_scope_text(device, scope, decodes)
     gradients = scope.name .. "_dweights()", decodes = decodes, ending = ending }
 end
 
--- The place of a block's value, as text in C.
-local function place_in_block(device, scope, text, value)
+-- C text of the address of a block's value.
+local function write_address_in_block(device, scope, text, value)
   if value.external then
     local op = scope_lists.find_origin(value).op
     if op.kind == "block" and text.input then -- the host's list of launches cannot name other blocks
@@ -54,16 +54,16 @@ local function place_in_block(device, scope, text, value)
   return (device.buffers.scopes[scope].read_backward[value] and text.state_prefix or text.w) .. value.name
 end
 
--- The place of a value of the network or of a group, as text in C. A block's output is in the state of its last
+-- C text of the address of a value of the network or of a group. A block's output is in the state of its last
 -- repetition, and a group's output is in its own state or in the state of its last block.
-function M.place_outside(device, text, value)
+function M.write_address_outside(device, text, value)
   local block, scope = value.op and value.op.kind == "block" and value.op.block, value.scope
   if value.external then
-    return M.place_outside(device, text, value.external)
+    return M.write_address_outside(device, text, value.external)
   elseif value == scope.input_value then
     return text.write_input(scope)
   elseif block and block.is_group then
-    return M.place_outside(device, text, block.output_value)
+    return M.write_address_outside(device, text, block.output_value)
   elseif block then
     return text.state(block) .. ".output"
   end
@@ -262,8 +262,8 @@ function M.name_place_sums(op)
   return is_learned(op) and op.encoding.is_read_from_tables and op.scope.name .. "_places" or false
 end
 
--- Whether the backward pass of an operation sums gradients of tables over a shard.
-function M.sums_tables(op)
+-- Whether the backward pass of an operation sums gradients of learned tables over a shard.
+function M.sums_table_gradients(op)
   return op.kind == "attention" and op.family.attends.has_table_sums
     or op.kind == "place" and M.name_place_sums(op) ~= false
 end
@@ -350,8 +350,8 @@ function backward.dropout_grad(device, text, entry)
 end
 
 function backward.bias_grad(_, text, entry)
-  return { kind = "bias_grad", call = "column_sums(rows, columns, columns, dy, dbias)",
-    columns = entry.op.out.width.text,
+  return { kind = "bias_grad", call = "column_sums(rows, columns, stride, dy, dbias)",
+    columns = entry.op.out.width.text, stride = entry.op.out.width.text,
     dbias = text.g .. entry.op.weight .. "_bias" }
 end
 
@@ -376,8 +376,12 @@ function backward.input_grad(device, text, entry)
     other = entry.rectified_value and text.x or entry.is_added and text.to or NO_ROWS }
 end
 
--- Adds functions for operations over rows. The dropout of their results is an entry of its own, of kind "drop".
-calls.add_row_records(forward, backward, find_kernel_function, function(_, _, _, record) return record end)
+-- Dropout of an operation over rows is a separate entry (APPLIES_DROPOUT of cuda_lists.lua).
+local function keep_without_dropout(_, _, _, record)
+  return record
+end
+
+calls.add_row_records(forward, backward, find_kernel_function, keep_without_dropout)
 
 function backward.attention_grad(device, text, entry)
   local family = entry.op.family
@@ -411,7 +415,7 @@ backward.accumulate, backward.copy = make_row_maker("add_branch(rows, to, from, 
 function backward.clear(_, text, entry)
   check_width(entry, entry.to)
   return { rows = text.rows, to = text.to,
-    condition = entry.needs_free_passes and repetitions.FREE_PASSES .. " > 0" or false }
+    condition = entry.only_with_free_passes and repetitions.FREE_PASSES .. " > 0" or false }
 end
 
 -- The texts (calls.lua) and the records of an entry { kind, item, is_backward } (cuda_lists.lua). scope_text: the
@@ -423,8 +427,8 @@ function M.make_records(device, scope, training, scope_text, entry)
   local rows = scope_text.decodes and "block()->sequences" or device.variables[value.stream].all_rows .. "()"
   local with_rows = setmetatable({ rows = rows }, { __index = scope_text })
   local text = calls.make_text(with_rows, item, function(x)
-    return (scope == device.net or scope.is_group) and M.place_outside(device, scope_text, x)
-      or place_in_block(device, scope, scope_text, x)
+    return (scope == device.net or scope.is_group) and M.write_address_outside(device, scope_text, x)
+      or write_address_in_block(device, scope, scope_text, x)
   end)
   local makers = entry.is_backward and backward or forward
   local records = table.pack(makers[entry.kind](device, text, item, training))

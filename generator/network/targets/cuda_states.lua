@@ -33,7 +33,7 @@ end
 --   past          the index after `last`
 --   first_with_gradient   the index of the first repetition with a gradient
 --   in_group      whether the parent is a group
---   reads_previous_text   C text of a condition: whether the current repetition reads the output of the previous one;
+--   previous_condition   C text of a condition: whether the current repetition reads the output of the previous one;
 --                       false if the block runs once in each repetition of a group
 --   input         the address of the input of the first repetition
 --   on_host       the fields first, past, first_with_gradient and input for the host's list of launches, with
@@ -53,14 +53,14 @@ function M.describe(device, op, members)
     state_number = repetitions.write_state_index(block, block.index),
     first = first, past = past,
     first_with_gradient = samples_passes and repetitions.write_count(block, repetitions.FREE_PASSES) or first,
-    in_group = parent.is_group, reads_previous_text = repetitions.write_reads_previous_text(block),
+    in_group = parent.is_group, previous_condition = repetitions.write_previous_condition(block),
     last = past .. " - 1",
-    input = records.place_outside(device, records.make_scope_text(device, parent), op.x),
+    input = records.write_address_outside(device, records.make_scope_text(device, parent), op.x),
     on_host = { first = host_first, past = host_past,
       first_with_gradient = samples_passes and repetitions.write_count(block, cuda_lists.HOST_FREE_PASSES)
         or host_first,
       states = cuda_lists.name_host_states(block),
-      input = records.place_outside(device, cuda_lists.make_host_text(device, parent), op.x) },
+      input = records.write_address_outside(device, cuda_lists.make_host_text(device, parent), op.x) },
   }
 end
 
@@ -87,9 +87,9 @@ local function list_inner(group)
   return lists.map(M.list_block_operations(group), function(op) return op.block end)
 end
 
--- C text of the index of a group's repetition, for the launch `at` of a phase:
---   phase of the group or of an inner block   computed from at.layer, a repetition of this group or block
---   phase outside of the group                the index of the group's last repetition
+-- C text of the index of a group's repetition, for the launch `at` of a phase. For a phase of the group or of an inner
+-- block, the text computes it from at.layer, the index of a repetition of this group or block. For other phases it is
+-- the index of the group's last repetition.
 local function write_group_index(device, group, record)
   local text = ""
   for _, inner in ipairs(lists.join({ group }, list_inner(group))) do
@@ -135,7 +135,7 @@ local function make_group(device, op)
         and { name = inner.name, last = repetitions.write_first_index(inner, group, past) .. " - 1" } or nil
     end),
     has_pass_losses = group.has_pass_losses, loss_phases = name_loss_phases(device, group),
-    output = records.place_outside(device, text, group.output_value),
+    output = records.write_address_outside(device, text, group.output_value),
     gradient = text.w .. buffers.name_for_stream("gradient", op.out), overwrites_input = false,
     shared_gradients = lists.collect(group_lists.backward, records.list_shared_gradients),
   })

@@ -6,8 +6,9 @@
 -- a function that returns whether a bias is added to the result of the product `op`. Output: a list of launches in
 -- order, each in one of these forms:
 --   { product, entry, phase }   a product. product: "forward" for a product of the forward pass, "weight" for the
---                        gradient of a weight, "input" for the gradient of an input. phase: for a forward product with
---                        a bias, the phase that adds the bias and applies relu if the library cannot; else nil
+--                        gradient of a weight, "input" for the gradient of an input. phase: if the
+--                        library cannot add the bias of a forward product, the phase that adds the bias and applies
+--                        relu; else nil
 --   { block, entry }     all launches of a block, repetition by repetition
 --   { phase }            a launch of one phase
 --

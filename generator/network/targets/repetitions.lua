@@ -21,7 +21,8 @@ function M.write_count_in_group(block)
   return block.times == block.count and block.count_name or tostring(block.times)
 end
 
--- An index, multiplied or divided by the counts of repetitions of the block and of the groups around it in `scope`.
+-- An index, multiplied or divided by the number of repetitions of the block in `scope`. This number is the product of
+-- the repetitions of the block and of each group between the block and `scope`.
 local function scale_index(block, scope, index, operator)
   while block ~= scope do
     index = block.times == 1 and index or ("%s %s %s"):format(index, operator, M.write_count_in_group(block))
@@ -72,7 +73,7 @@ end
 
 -- A condition in C: whether the current repetition reads the output of the previous one, in the same repetition of the
 -- parent. False if the block runs once in each repetition of a group.
-function M.write_reads_previous_text(block)
+function M.write_previous_condition(block)
   return not block.parent.is_group and block.index .. " > 0"
     or block.times > 1 and ("%s %% %s > 0"):format(block.index, M.write_count_in_group(block))
 end

@@ -31,8 +31,8 @@ local function write_operand_address(device, op, operand)
     operand == "x" and op.x.width.text or op.out.width.text)
 end
 
--- C text before the name of an operation's weight: for the struct of parameters, or in training for the struct with
--- rounded copies, if there is one.
+-- C text that selects the struct with an operation's weight. Training reads the struct with rounded copies, if there is
+-- one, and evaluation the struct of parameters.
 local function name_weights(device, text, op, training)
   return training and device.rounds and (op.scope == device.net and "" or op.scope.name .. "_") .. "rounded()->"
     or text.p
@@ -61,11 +61,12 @@ local function find_only_product(operations)
   return op and op.kind == "product" and not op.has_relu and not op.dropout and op or nil
 end
 
--- Fills device.rounded_values: value -> entry, for the values that are rounded when they are computed. Matrix units
--- compute an attention in fragments. The rounded values are:
+-- Fills device.rounded_values: value -> entry, for the values that are rounded when they are computed. An attention is
+-- "in fragments" if matrix units compute it. The rounded values are:
 --   the result of a product, if only an attention in fragments reads it;
 --   the result of an attention in fragments, if only a product reads it, except a product that may begin a chain.
--- The first columns of a value may be queries, which are also multiplied by a factor. Fields of an entry, or none:
+-- The first columns of a value may be queries, which are also multiplied by a factor. An entry is empty if its
+-- value has no queries, and else has the fields:
 --   scaled   C text of the number of these columns
 --   scale    C text of the factor
 function M.find_rounded_values(device)
@@ -124,7 +125,7 @@ local function write_form(device, value, finish, is_gradient)
 end
 
 -- The name of the function for products of one size.
---   fields    the variables of templates/cuda/rows/product.tpl; `name` is a format for a text of both sizes
+--   fields    the variables of templates/cuda/rows/product.tpl; `name` contains %s for both sizes
 --   k         C text of the number of terms of each sum
 --   columns   C text of the number of sums in a row of the result
 local function find_product_function(device, fields, k, columns)

@@ -283,7 +283,7 @@ local function find_placing_families(plan, net)
     return lists.any(block.ops, function(op) return op.kind == "place" end)
   end)
   return lists.to_set(lists.map(blocks, function(block)
-    return attention.find_placing_family(block) or plan.first_family
+    return attention.find_family_of_positions(block) or plan.first_family
   end))
 end
 

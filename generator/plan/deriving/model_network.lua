@@ -212,7 +212,7 @@ local function check_layers(plan, net, file)
   local family = plan.first_family
   local scopes = plan.additive.draw and family.positions.per_layer and net.scopes or {}
   for block, op in lists.iterate_nested(scopes, "ops") do
-    if op.kind == "place" and block.count > family.layers and not attention.find_placing_family(block) then
+    if op.kind == "place" and block.count > family.layers and not attention.find_family_of_positions(block) then
       refuse(op, file, ("place() is called %d times, without attention, and positions are drawn for %d layers"):format(
         block.count, family.layers), 'attention in the same block, or encoding.positions.draw = "pass"')
     end

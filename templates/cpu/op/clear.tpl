@@ -1,3 +1,3 @@
-% -- Sets an array to 0. needs_free_passes: only in steps that have free passes (passes without gradient)
-if (w.free_passes > 0) memset(${to}, 0, (size_t)${tokens} * ${width} * sizeof(real)); % if needs_free_passes
+% -- Sets an array to 0. only_with_free_passes: only in steps that have free passes (passes without gradient)
+if (w.free_passes > 0) memset(${to}, 0, (size_t)${tokens} * ${width} * sizeof(real)); % if only_with_free_passes
 memset(${to}, 0, (size_t)${tokens} * ${width} * sizeof(real)); % else
