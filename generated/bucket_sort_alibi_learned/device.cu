@@ -1101,8 +1101,8 @@ typedef struct layer_state {
     reals output; /* [rows][WIDTH] input of the next layer */
 } layer_state;
 
-/* The number of sequences whose gradients of pairs are stored at the same time: enough for four tasks per thread, if
- * there are so many sequences. A task is one key of one head. */
+/* The number of sequences whose gradients of pairs are stored at the same time: enough for four tasks per thread, but
+ * at most `sequences`. A task is one key of one head. */
 INLINE int pair_sequences(int sequences, int keys) {
     const int enough = (4 * 256 + HEADS * keys - 1) / (HEADS * keys);
     return enough < sequences ? enough : sequences;
@@ -1170,8 +1170,8 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
 }
 
 /* Tables that the score reads in loops over pairs of queries and keys. They are made once per step, for all sequences
- * of its batch. The pointer to a table indexed by (query - key) points to index 0, after T - 1 elements of negative
- * indices. Their gradients, which these loops sum, have the same layout. */
+ * of its batch. A table indexed by (query - key) has T - 1 elements before its pointer, for negative indices. The
+ * tables of gradients have the same layout. */
 typedef struct score_tables {
     int distances; /* 2 T - 1: elements of a table [query - key] or [query + key] for one head */
     reals by_distance; /* [HEADS][query - key] */
@@ -1309,8 +1309,8 @@ NOINLINE void begin_step(void) {
 
 /* Self-attention of a shard. A thread processes all pairs of a query in one head; in the backward pass it afterwards
  * processes all pairs of a key, then an entry of a table. So every sum belongs to one thread and has a fixed order.
- * Weights are not stored: the backward pass recomputes each from the largest score of its query and the inverse of the
- * query's sum. */
+ * Weights are not stored: the backward pass recomputes them from each query's largest score and its inverse sum of
+ * exponentials. */
 
 /* Values of one head of one sequence for the loops over its pairs. */
 typedef struct head {

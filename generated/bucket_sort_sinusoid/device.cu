@@ -1168,7 +1168,7 @@ INLINE block_state *block(void) { return (block_state *)(staging() + STAGING); }
 
 /* Self-attention of a shard. A thread processes all pairs of a query in one head; in the backward pass it afterwards
  * processes all pairs of a key. So every sum belongs to one thread and has a fixed order. Weights are not stored: the
- * backward pass recomputes each from the largest score of its query and the inverse of the query's sum. */
+ * backward pass recomputes them from each query's largest score and its inverse sum of exponentials. */
 
 /* Values of one head of one sequence for the loops over its pairs. */
 typedef struct head {

@@ -57,8 +57,8 @@ typedef struct layer_state {
     reals output; /* [rows][WIDTH] input of the next layer */
 } layer_state;
 
-/* The number of sequences whose gradients of pairs are stored at the same time: enough for four tasks per thread, if
- * there are so many sequences. A task is one key of one head. */
+/* The number of sequences whose gradients of pairs are stored at the same time: enough for four tasks per thread, but
+ * at most `sequences`. A task is one key of one head. */
 INLINE int pair_sequences(int sequences, int keys) {
     const int enough = (4 * 256 + HEADS * keys - 1) / (HEADS * keys);
     return enough < sequences ? enough : sequences;

@@ -1153,8 +1153,8 @@ typedef struct layer_state {
     reals output; /* [rows][WIDTH] input of the next layer */
 } layer_state;
 
-/* The number of sequences whose gradients of pairs are stored at the same time: enough for four tasks per thread, if
- * there are so many sequences. A task is one key of one head. */
+/* The number of sequences whose gradients of pairs are stored at the same time: enough for four tasks per thread, but
+ * at most `sequences`. A task is one key of one head. */
 INLINE int pair_sequences(int sequences, int keys) {
     const int enough = (4 * 256 + HEADS * keys - 1) / (HEADS * keys);
     return enough < sequences ? enough : sequences;
@@ -1352,8 +1352,8 @@ NOINLINE void begin_step(void) {
 
 /* Self-attention of a shard. A thread processes all pairs of a query in one head; in the backward pass it afterwards
  * processes all pairs of a key, then an entry of a table. So every sum belongs to one thread and has a fixed order.
- * Weights are not stored: the backward pass recomputes each from the largest score of its query and the inverse of the
- * query's sum. */
+ * Weights are not stored: the backward pass recomputes them from each query's largest score and its inverse sum of
+ * exponentials. */
 
 /* Values of one head of one sequence for the loops over its pairs. */
 typedef struct head {
@@ -1387,7 +1387,7 @@ INLINE real dot_head(const real *x, const real *y) { return dot_channels(HEAD_WI
 /* The index of a pair's row, counted from a->rows. */
 INLINE int find_row(int i, int j) { return i - j; }
 
-/* The scaled logit of a pair: the product of the query with the sum of the key and the row of their distance. */
+/* The scaled logit of a pair: the product of the query with the sum of the key and the vector of their distance. */
 INLINE real pair_logit(const head *a, const real query[HEAD_WIDTH], const real key[HEAD_WIDTH], int i, int j) {
     real row[HEAD_WIDTH];
     const int x = find_row(i, j);

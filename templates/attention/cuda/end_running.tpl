@@ -2,7 +2,10 @@
 % local row_width = projected_values[1] and PREFIX .. requested_value.constant
 % local used_columns = (#projected_values > 1 and #projected_values .. " * " or "") .. PREFIX .. "HEADS"
 % local if_sum = running.sum_row_count ~= running.row_count and ("if (e %% (%s) < %s) "):format(running.row_count, running.sum_row_count) or ""
-% local targets = not products[1] and "tokens' values" or (projected_values[1] and "tokens' values, " or "") .. "queries, keys, and the vectors that multiply them"
+% local targets = products[1] and "queries, keys, and the vectors that multiply them" or "tokens' values"
+% if products[1] and projected_values[1] then
+% targets = "tokens' values, " .. targets
+% end
 /* Propagates the gradients of ${running.words} to ${targets}${running.sum_row_count and "; gradients of sums become gradients of terms" or ""}. */
 INLINE void ${prefix}end_running(${attends.gradients_type} *g) {
     % include("attention/cuda/opening.tpl")

@@ -3,7 +3,7 @@ ${PREFIX}QUERY_STRIDE = WIDTH, % if cross
 ${PREFIX}QUERY_STRIDE = 3 * WIDTH, % else
 ${PREFIX}KEY_STRIDE = 2 * WIDTH, % if cross
 % if attends.slice then
-${PREFIX}SLICE = ${attends.slice}, /* number of channels of the vectors of distances that a block computes at a time, a multiple of HEAD_WIDTH */
+${PREFIX}SLICE = ${attends.slice}, /* number of channels that a block computes at a time for vectors of distances; a multiple of HEAD_WIDTH */
 % end
 % if attends.head_lanes > 1 then
 ${PREFIX}HEAD_LANES = ${attends.head_lanes}, /* number of threads that share a head's channels */

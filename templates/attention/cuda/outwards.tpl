@@ -92,16 +92,16 @@ INLINE void ${prefix}store_chances(const ${prefix}head *a, int i, real *weights,
 typedef struct ${prefix}return_walk {
     real dout[${attends.head_part}], dquery[${attends.head_part}];
     % slot("return_walk")
-    real dunmatched; /* gradient of the walk outwards' `unmatched`: see visit_inwards */
+    real dunmatched; /* gradient of `unmatched` of the walk outwards: see visit_inwards */
     real dright, dleft; /* the logits' gradients, summed for the keys on each side */
 } ${prefix}return_walk;
 
-/* Visits key j on the walk inwards. Replaces 1 - P in `pairs` by the gradient of the pair's logit.
- * S: `unmatched` before the walk outwards visits j
+/* Visits key j on the walk inwards. Replaces the pair's value 1 - P in `pairs` by the gradient of its logit.
  * P: the probability that key j matches
- * A = S P: the weight of key j
+ * S: `unmatched` before the walk outwards visits j
  * S' = S (1 - P): `unmatched` after the walk outwards visits j
- * Before this visit, dunmatched is dS'. After it, dunmatched is dS = P dA + (1 - P) dS'. dP = S (dA - dS'). */
+ * A = S P: the weight of key j
+ * The visit changes dunmatched from dS' to dS = P dA + (1 - P) dS'. The gradient of P is S (dA - dS'). */
 INLINE void ${prefix}visit_inwards(const ${prefix}head *a, int i, int j, const real *weights, real *pairs,
         ${prefix}return_walk *m) {
     const size_t place = pair_index(i, j, a->T);
@@ -182,7 +182,7 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
     __syncthreads();
 }
 
-/* Computes the gradients of the layer's learned numbers: sums over a shard's queries, in a fixed order. */
+/* Computes the gradients of the layer's learned numbers, summed over a shard's queries in a fixed order. */
 INLINE void ${prefix}add_number_gradients(${attends.gradients_type} *g) {
     const workspace *w = &block()->work;
     const int rows = block()->sequences * block()->view.${attends.T};

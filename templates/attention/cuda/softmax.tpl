@@ -1,7 +1,7 @@
 % local lane_words = attends.head_lanes > 1 and " HEAD_LANES threads share the channels of a head." or ""
 /* ${cross and "Cross-attention" or "Self-attention"} of a shard. A thread processes all pairs of a query in one head; in the backward pass it afterwards processes all pairs of a key${attends.sum_pass_text}.
  * So every sum belongs to one thread and has a fixed order.${lane_words} Weights are not stored: the
- * backward pass recomputes each from the largest score of its query and the inverse of the query's sum. */
+ * backward pass recomputes them from each query's largest score and its inverse sum of exponentials. */
 
 % include("attention/cuda/head.tpl")
 % slot("dropout_factor")
@@ -12,7 +12,7 @@
 
 % include("attention/cuda/queries.tpl")
 
-% local head_start = "task / v->" .. attends.S .. " * v->" .. attends.T
+% local first_index_of_head = "task / v->" .. attends.S .. " * v->" .. attends.T
 % local first_task_offset = attends.stores_pairs and "first * " .. PREFIX .. "HEADS * v->" .. attends.S .. " + " or ""
 % local sequences = attends.stores_pairs and "(first + count)" or "sequences"
 % local words = attends.stores_pairs and " of `count` sequences, from `first` on; stores the gradients of their pairs" or ""
@@ -33,7 +33,7 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
         % slot("start_key")
 #pragma unroll ${attends.unroll} % if attends.unroll
         for (int i = ${inline("first_query", "0")}; i < ${inline("end_query", "a.T")}; ${inline("next_query", "i++")}) {
-            const int index = ${cross and head_start or "task - j"} + i;
+            const int index = ${cross and first_index_of_head or "task - j"} + i;
             const real largest = s->${prefix}largest[index], inverse = s->${prefix}inverse_sum[index],
                     delta = w->${prefix}delta[index];
             real query[${attends.head_part}], dout[${attends.head_part}];

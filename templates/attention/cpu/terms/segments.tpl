@@ -1,4 +1,4 @@
-% -- Masks that consist of lines of pairs.
+% -- Masks that consist of lines, such as diagonals, in the matrix of queries and keys.
 % local corner, causal = visibility.any_corner and PREFIX .. "CORNER[head->h]" or "false", visibility.causal and "true" or "false"
 % local first_line, end_line = PREFIX .. "FIRST_LINE[head->h]", PREFIX .. "FIRST_LINE[head->h + 1]"
 % -- corner: C text: whether query 0 sees the last key

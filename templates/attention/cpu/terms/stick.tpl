@@ -1,12 +1,16 @@
-% -- Attention by breaking a stick.
+% -- Stick-breaking attention.
 % section("constants")
 % local format_real = precision == "float64" and f64 or f32
 static const real ${PREFIX}LOGIT_SCALE = ${format_real(logit_scale)}; /* 1 / sqrt(${PREFIX}HEAD_WIDTH) */
 % section("forward")
-% -- loop_start, loop_end: the C texts of the first query of the first group, and of the end of the computed queries
-% local loop_start = has_query_bounds and "first_group" or is_decoded and "head->from" or "0"
-% local loop_end = has_query_bounds and "head->end_query" or is_decoded and "head->to" or "T"
-% local first_group_offset = has_query_bounds and " + " .. (is_decoded and "(first_group - head->from)" or "first_group") or ""
+% -- loop_start: C text of the first query of the first group
+% -- loop_end: C text of the query after the last computed query
+% local loop_start, loop_end = is_decoded and "head->from" or "0", is_decoded and "head->to" or "T"
+% local first_group_offset = ""
+% if has_query_bounds then
+% loop_start, loop_end = "first_group", "head->end_query"
+% first_group_offset = is_decoded and " + (first_group - head->from)" or " + first_group"
+% end
 % local query_rows = is_decoded and "to - from" or "T"
 % local first_key = own_key and "its own key" or "the key before it"
 /* Every query has a stick of length 1. From ${first_key} to key 0, each key breaks off the share sigmoid(logit) of what
@@ -14,7 +18,7 @@ static const real ${PREFIX}LOGIT_SCALE = ${format_real(logit_scale)}; /* 1 / sqr
 
 /* A mask of the queries of a group that attend to key j. */
 INLINE bits ${name}_breaks(const ${name}_head *head, const ${name}_queries *group, int j) {
-    j++; /* queries that see key j + 1 attend to key j */ % if not own_key
+    j++; /* a key takes part in the sticks of the queries that see the key after it */ % if not own_key
     return ${inline("visible", false)};
 }
 
@@ -84,8 +88,8 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
     const int first_group = ${name}_first_group(head);
     real *weights = saved.weights, *dlogits = scratch->dlogits;
     for (int first = ${first_group}; first < ${to_query}; first += LANES) {
-        /* A gain is a weight times the gradient of this weight. farther: the sum of the gains of all keys before key j,
-         * and of the rest of the stick. */
+        /* gain: a key's weight times the gradient of this weight
+         * farther: the sum of the gains of the keys before key j, plus the gain of the stick's rest */
         vector g[${PREFIX}HEAD_WIDTH], dq[${PREFIX}HEAD_WIDTH], farther = {0};
         ${name}_queries group;
         load_${name}_queries(head, first, query, &group);

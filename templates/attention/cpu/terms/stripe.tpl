@@ -2,9 +2,8 @@
 % local stride_times = visibility.stride > 1 and visibility.stride .. " * " or ""
 % local times_stride = visibility.stride > 1 and " * " .. visibility.stride or ""
 % section("domain")
-/* A mask of the LANES queries from i on that see key j of S; lanes beyond the last query repeat it. Query i sees keys
- * near S - 1 - ${stride_times}i, in a stripe of the matrix of queries and keys; a query without keys there sees all keys
- * (Duan and Shi 2024). */
+/* A mask of the LANES queries from i on that see key j of S. Lanes beyond the last query repeat the last query.
+ * Query i sees keys near key S - 1 - ${stride_times}i. If these keys do not exist, the query sees all keys (Duan and Shi 2024). */
 INLINE bits ${name}_visible(int T, int S, int i, int j) {
     vector along = ascending(i, T - 1)${times_stride};
     vector offset = along + (real)(j - S);

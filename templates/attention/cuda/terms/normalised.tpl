@@ -10,7 +10,7 @@ const real inverse = 1 / (m.total > ${PREFIX}LEAST_TOTAL ? m.total : ${PREFIX}LE
 ${prefix}store_head(m.out, inverse, out);
 ${attends.if_first_lane}s->${prefix}inverse_total[task] = inverse;
 % -- return_walk, begin_return: the backward pass, which walks back towards the query
-real mean, inverse; /* weighted mean of the weights' gradients; inverse divisor of weights */ % section("return_walk")
+real mean, inverse; /* mean: weighted mean of the weights' gradients; inverse: 1 / divisor of the weights */ % section("return_walk")
  - m->mean % section("mean")
  * m->inverse % section("inverse_of_query")
 % section("begin_return")

@@ -1,8 +1,8 @@
-% -- Vectors of distances: the logit of a pair also has the product of the query with the vector of the pair's distance.
+% -- Vectors of distances: the vector of a pair's distance is added to the pair's key.
 % section("sets") % if rows.set_count > 1 and (rows.biases or not rows.toeplitz)
 enum { ${PREFIX}RELATIVE_SETS = ${rows.set_count} }; /* number of sets of distances in one pass${rows.sets_words} */
 
-: the product of the query with the sum of the key and the row of their distance % section("logit_text")
+: the product of the query with the sum of the key and the vector of their distance % section("logit_text")
 % section("add_row")
 real row[${attends.head_part}];
 const int x = ${prefix}find_row(a, i, j);

@@ -1,8 +1,8 @@
-% -- Terms of counts. A key's count is the sum of the gates from the key up to the query. A count's vector interpolates
-% -- between two rows of the table. The query's product with this vector is added to the key's score.
+% -- Terms of counts. A key's count is the sum of the gates of all keys from this key to the query. The vector of a count
+% -- is interpolated between two rows of the table. Its product with the query is added to the key's score.
 % section("constants")
 % local format_real = precision == "float64" and f64 or f32
-#define ${PREFIX}COUNT_FACTOR ${format_real(rows.factor)} /* sqrt(${PREFIX}HEAD_WIDTH) cancels LOGIT_SCALE: products with the table are not scaled */ % if rows.factor
+#define ${PREFIX}COUNT_FACTOR ${format_real(rows.factor)} /* sqrt(${PREFIX}HEAD_WIDTH): cancels LOGIT_SCALE in gradients, since products with the table are not scaled */ % if rows.factor
 % section("work")
 enum { ${PREFIX}COUNT_ROWS = ${rows.rows} }; /* number of vectors of a layer: one for each count from 0 to COUNT_ROWS - 1 */
 
@@ -11,17 +11,17 @@ const real *count_table; /* [${PREFIX}COUNT_ROWS][${PREFIX}HEAD_WIDTH] */
 a.count_table = v->p->${attends.block}[l].${prefix}count_table${attends.channel}; % section("set_members")
 % section("visit_keys")
 % local scale = not rows.factor and " * " .. PREFIX .. "LOGIT_SCALE" or ""
-/* The scaled product of the query with a row of the table. The row after the last one counts as the last row. */
+/* The scaled product of the query with a row of the table. Rows beyond the table are replaced by the last row. */
 INLINE real ${prefix}multiply_row(const ${prefix}head *a, const real query[${attends.head_part}], int row) {
     real x[${attends.head_part}];
     ${prefix}load_head(x, a->count_table + (row < ${PREFIX}COUNT_ROWS ? row : ${PREFIX}COUNT_ROWS - 1) * ${PREFIX}HEAD_WIDTH);
     return ${prefix}dot_head(query, x)${scale};
 }
 
-/* A query's count of its keys so far. A key adds at most 1 to the count, so a query needs every row once. */
+/* A query's count for its keys so far, with the query's products with the two rows next to the count. */
 typedef struct ${prefix}counter {
-    real count, low, high; /* low, high: the query's products with the rows below and above the count */
-    int row; /* the row whose product is `low` */
+    real count, low, high; /* low: the product with the row at or below the count; high: with the row after it */
+    int row; /* index of the row of `low` */
 } ${prefix}counter;
 
 INLINE ${prefix}counter ${prefix}begin_count(const ${prefix}head *a, const real query[${attends.head_part}]) {
@@ -75,7 +75,7 @@ ${attends.if_first_lane}s->${prefix}inverse_sum[task] = 1 / m.sum; % if not deco
 , and stores the values of the softmax that the backward pass needs % section("stored_words")
 % section("backward_functions")
 
-/* Adds dproduct times a row to the query's gradient. Stores dproduct for attend_rows.
+/* Adds a row's part of the query's gradient to dquery. Stores dproduct for attend_rows.
  * dproduct: the gradient of the query's product with the row */
 INLINE void ${prefix}end_row(const ${prefix}head *a, int row, real dproduct, real *dproducts, real *dquery) {
     real x[${attends.head_part}];

@@ -12,8 +12,10 @@ INLINE int ${prefix}row_count(const step_view *v, int l) { return ${attends.dist
 /* The number of vectors of distances for T queries and S keys: one for every query - key, from -(S - 1) on. */
 INLINE int ${prefix}distance_count(int T, int S) { return T + S - 1; }
 % section("distance_of_row")
-% local distance, draws_distances = "v->" .. attends.S .. " - 1 - x", positions.distance.draws
-% distance = draws_distances and invoke(prefix .. "drawn_distance", invoke(prefix .. "find_distances", "v", "set"), distance) or distance
+% local draws_distances, distance = positions.distance.draws, "v->" .. attends.S .. " - 1 - x"
+% if draws_distances then
+% distance = invoke(prefix .. "drawn_distance", invoke(prefix .. "find_distances", "v", "set"), distance)
+% end
 /* The signed distance of pairs with query - key = x - (${attends.keys} - 1)${draws_distances and ", from the distances sampled for set `set`" or ""}. */
 INLINE int ${prefix}relative_distance(const step_view *v, int set, int x) { return ${distance}; }
 

@@ -63,21 +63,19 @@ static size_t ${prefix}draw_count(const lh_shape *shape) {
     return ${attends.draw_rows} * (size_t)${cross and "(T + S)" or "T"} + ${rows.times_sets}${prefix}lay_out_pair_rows(&r, NULL, ${T_S});
 }
 
-enum { ${PREFIX}PAIR_KEYS = ${inline("count_of_distances", "")} }; /* number of distances that can occur */
+enum { ${PREFIX}PAIR_KEYS = ${inline("count_of_distances", "")} }; /* number of values by which pairs are sorted: all distances that can occur */
 const int *drawn = out; % section("begin_draw")
 % section("end_draw")
 % local input_first, max_distances = positions.input_first, invoke(attends.distance_count, "T", S)
-% -- input_first: the input's positions come before the positions of the sets.
-% -- row_offset: C text of the address of set l's positions, such as " + l * " in drawn + l * T; false: nothing is added
-% local row_offset = false
+% -- input_first: sample 0 belongs to the input; set l has sample l + 1
+% local sample_times = ""
 % if rows.set_count > 1 then
-% row_offset = input_first and " + (l + 1) * " or " + l * "
-% elseif input_first then
-% row_offset = " + "
+% sample_times = input_first and "(l + 1) * " or "l * "
 % end
 % local query_positions, key_positions = "drawn", cross and "drawn + " .. PREFIX .. "DRAWS * T" or "drawn"
-% if row_offset then
-% query_positions, key_positions = query_positions .. row_offset .. "T", key_positions .. row_offset .. S
+% if input_first or rows.set_count > 1 then
+% query_positions = query_positions .. " + " .. sample_times .. "T"
+% key_positions = key_positions .. " + " .. sample_times .. S
 % end
 % local limits = inline("limits_of_distances", "")
 % local sort_call = invoke("lh_sort_pairs", query_positions, key_positions, "T", S, limits, max_distances, "scratch", "out")

@@ -1,4 +1,4 @@
-% -- Rows of distances that are linear maps of sinusoids, with biases for content and position.
+% -- Vectors of distances, computed from sinusoids by a linear map, with biases for content and position.
 % local each_set = rows.set_count > 1 and "[" .. PREFIX .. "RELATIVE_SETS]" or ""
 % section("members")
 const real *row_bias; /* products of rows and position bias, times ${PREFIX}LOGIT_SCALE, in the order of rows */
