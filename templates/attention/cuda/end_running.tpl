@@ -1,7 +1,10 @@
 % local projected_values, products = running.projected_values, running.products
 % local row_width = projected_values[1] and PREFIX .. requested_value.constant
 % local used_columns = (#projected_values > 1 and #projected_values .. " * " or "") .. PREFIX .. "HEADS"
-% local if_sum = running.sum_row_count ~= running.row_count and ("if (e %% (%s) < %s) "):format(running.row_count, running.sum_row_count) or ""
+% local if_is_sum_row = "" -- of the row_count rows of a sequence, the first sum_row_count hold sums
+% if running.sum_row_count and running.sum_row_count ~= running.row_count then
+% if_is_sum_row = ("if (e %% (%s) < %s) "):format(running.row_count, running.sum_row_count)
+% end
 % local targets = products[1] and "queries, keys, and the vectors that multiply them" or "tokens' values"
 % if products[1] and projected_values[1] then
 % targets = "tokens' values, " .. targets
@@ -12,7 +15,7 @@ INLINE void ${prefix}end_running(${attends.gradients_type} *g) {
     const int T = v->${attends.T}, count = sequences * T * ${PREFIX}HEADS;
 % if running.sum_row_count then
     for (int e = threadIdx.x; e < sequences * ${running.row_count}; e += THREADS)
-        ${if_sum}add_later(w->${prefix}drunning + (size_t)e * T, T);
+        ${if_is_sum_row}add_later(w->${prefix}drunning + (size_t)e * T, T);
     __syncthreads();
 % end
     for (int e = threadIdx.x; e < count; e += THREADS) {

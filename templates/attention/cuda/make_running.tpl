@@ -1,5 +1,8 @@
 % local row_width = running.projected_values[1] and PREFIX .. requested_value.constant
-% local if_sum = running.sum_row_count ~= running.row_count and ("if (e %% (%s) < %s) "):format(running.row_count, running.sum_row_count) or ""
+% local if_is_sum_row = "" -- of the row_count rows of a sequence, the first sum_row_count hold sums
+% if running.sum_row_count and running.sum_row_count ~= running.row_count then
+% if_is_sum_row = ("if (e %% (%s) < %s) "):format(running.row_count, running.sum_row_count)
+% end
 /* Computes the ${running.words} of all tokens of a shard. */
 INLINE void ${prefix}make_running(void) {
     % include("attention/cuda/opening.tpl")
@@ -14,7 +17,7 @@ INLINE void ${prefix}make_running(void) {
     __syncthreads();
 % if running.sum_row_count then
     for (int e = threadIdx.x; e < sequences * ${running.row_count}; e += THREADS)
-        ${if_sum}add_earlier(s->${prefix}running + (size_t)e * T, T);
+        ${if_is_sum_row}add_earlier(s->${prefix}running + (size_t)e * T, T);
     __syncthreads();
 % end
 }

@@ -49,12 +49,12 @@ INLINE void ${prefix}score_grad_sums(const ${prefix}score_tables *s, const real 
     % include("parts/statements.tpl", { list = scalar.cuda.row_sums.gradients })
 }
 % end
-% for _, list in ipairs(scalar.cuda.lists) do
+% for _, gathered in ipairs(scalar.cuda.lists) do
 
-/* Adds the gradients of ${list.names} to out. dscore: the gradient of a pair's score. */
-INLINE void ${prefix}score_grad_${list.class}(const ${prefix}score_tables *s, const real *r, int T, int S, int h, int i, int j,
+/* Adds the gradients of ${gathered.names} to out. dscore: the gradient of a pair's score. */
+INLINE void ${prefix}score_grad_${gathered.class}(const ${prefix}score_tables *s, const real *r, int T, int S, int h, int i, int j,
         const real *sums, const real *dsums, real logit, real dscore, real *out) {
-    % include("parts/statements.tpl", { list = list.statements })
+    % include("parts/statements.tpl", { list = gathered.statements })
 }
 % end
 % if scalar.has_trained_tables then
