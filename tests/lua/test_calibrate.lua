@@ -220,8 +220,10 @@ end
 -- If r of K lines have the value 1 and the others 0, the z-score of the r lines is sqrt((K - r) / r).
 -- A threshold k selects the r lines if K > r (k^2 + 1).
 function TestLines.test_too_few_lines_reach_no_threshold()
-  lu.assertTrue(lines.is_out_of_reach(17, 4)) -- 17 lines and the threshold 4
-  lu.assertFalse(lines.is_out_of_reach(18, 4))
+  for keep, least_count in pairs({ above = 18, at_least = 17 }) do -- with the threshold 4
+    lu.assertTrue(lines.is_out_of_reach(least_count - 1, { threshold = 4, keep = keep }))
+    lu.assertFalse(lines.is_out_of_reach(least_count, { threshold = 4, keep = keep }))
+  end
   for _, case in ipairs({ { 16, 1, 0 }, { 18, 1, 1 }, { 50, 3, 0 }, { 52, 3, 3 } }) do
     local columns, marked_count, selected_count = table.unpack(case)
     local head = compute_head(1, columns, function(_, column) return column < marked_count and 1.0 or 0.0 end)

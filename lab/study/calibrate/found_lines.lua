@@ -112,9 +112,10 @@ function M.search_direction(matrix, direction, choices)
   return result
 end
 
--- Whether no line can exceed the threshold, in standard deviations: the largest possible z is sqrt(count - 1).
-function M.is_out_of_reach(count, threshold)
-  return count <= threshold * threshold + 1
+-- Whether no line of `count` lines can reach the threshold: the largest possible z is sqrt(count - 1).
+function M.is_out_of_reach(count, choices)
+  local bound = choices.threshold ^ 2 + 1
+  return count < bound or count == bound and choices.keep ~= "at_least"
 end
 
 -- Searches one head. Returns nil and a message if the matrix has too few rows, or
@@ -198,10 +199,12 @@ local function describe_reason(result, choices)
     return #result.lines == 0 and "no line has enough cells" or "all lines have the value 0"
   elseif result.is_flat then
     return ("all lines%s have the same value"):format(choices.over == "nonzero" and " that are not 0" or "")
-  elseif M.is_out_of_reach(result.count, choices.threshold) then
-    return ("%s are too few for k = %g: z is at most %.2f; a single strong line passes only if there are more than "
-      .. "k^2 + 1 = %.4g lines, and r equally strong lines pass only if there are more than r times as many"):format(
-      wording.count(result.count, "line"), choices.threshold, math.sqrt(result.count - 1), choices.threshold ^ 2 + 1)
+  elseif M.is_out_of_reach(result.count, choices) then
+    local limit = choices.keep == "at_least" and "at least" or "more than"
+    return ("%s are too few for k = %g: z is at most %.2f; a single strong line passes only if there are %s "
+      .. "k^2 + 1 = %.4g lines, and r equally strong lines pass only if there are %s r times as many"):format(
+      wording.count(result.count, "line"), choices.threshold, math.sqrt(result.count - 1), limit,
+      choices.threshold ^ 2 + 1, limit)
   end
   return ("of %s, line %d has the greatest value (%s, %s)"):format(wording.count(result.count, "line"), best.index,
     format_number(best.value), format_z(best))
