@@ -13,6 +13,7 @@ local lists = require("base.lists")
 local open_study = require("lab.study.report.open_study")
 local report = require("lab.study.report.report")
 local reports = require("reports")
+local runs = require("lab.study.read.runs")
 local settings = require("lab.study.report.settings")
 
 local make_eval_line, make_spec, make_study = reports.make_eval_line, reports.make_spec, reports.make_study
@@ -254,6 +255,17 @@ function TestPage.test_a_folder_without_runs()
   end
   code, message = report.run({ project = project, runs = "no/such" })
   lu.assertEquals({ code, message }, { 1, "longhand report: there is no folder no/such\n  expected: a folder of runs" })
+end
+
+-- Of each damaged run, the first message on damage is listed, even if other notes follow.
+function TestPage.test_list_of_damaged_runs()
+  local run = { dir = "parity/0", notes = { "metrics.jsonl: the last line is incomplete" } }
+  runs.note_damage(run, "metrics.jsonl: line 2")
+  runs.note_damage(run, "eval.jsonl: length 20")
+  table.insert(run.notes, "a later note")
+  local problems, damaged = open_study.list_problems({ problems = {}, cells = { { runs = { run } } } })
+  lu.assertEquals(#problems, 4)
+  lu.assertEquals(damaged, { "parity/0/metrics.jsonl: line 2" })
 end
 
 TestReadings = {}

@@ -50,7 +50,7 @@ function M.read(run, set, numbers)
     end
   end)
   if damage then
-    run.notes[#run.notes + 1], run.damaged = damage, true
+    runs.note_damage(run, damage)
     return {}
   end
   return places_by_number

@@ -5,7 +5,7 @@
 --   facts: the content of run.json, of which id, digest, seed, learning_rate and exit are also fields of the run
 --   state: "evaluated" or one of UNSCORED
 --   notes: messages on unreadable contents
---   damaged: true if files are invalid
+--   damaged: the first message on an invalid file; nil if all files are valid
 --   in_distribution, between, beyond: for sampled tasks, the last evaluation of each split by length (evaluations.lua)
 --   validation: the last evaluation on the validation stream, or on this set of dataset files
 --   train, test: for dataset files, the last evaluation on these sets. For sampled tasks, train is in_distribution, and
@@ -223,7 +223,7 @@ local function find_state(run)
 end
 
 local function make_damaged(dir, damage)
-  return { dir = dir, notes = { damage }, during = {}, facts = {}, state = "damaged", damaged = true }
+  return { dir = dir, notes = { damage }, during = {}, facts = {}, state = "damaged", damaged = damage }
 end
 
 -- Reads the run in a folder; nil without run.json. names: the names that run.json must agree with, from
@@ -269,13 +269,19 @@ function M.get_size(run)
   return { model = model.kind, layers = layers, width = model.width, heads = model.heads }
 end
 
+-- Records a message on an invalid file of a run.
+function M.note_damage(run, message)
+  run.notes[#run.notes + 1] = message
+  run.damaged = run.damaged or message
+end
+
 -- Returns the lines of metrics.jsonl as a list of rows, numbers by name. If the file is damaged, returns an empty list,
 -- sets run.damaged and adds a note.
 function M.read_metrics(run)
   local rows = {}
   local damage = run_files.read_metrics(run.dir, run.notes, function(row) table.insert(rows, row) end)
   if damage then
-    run.notes[#run.notes + 1], run.damaged = damage, true
+    M.note_damage(run, damage)
     return {}
   end
   return rows

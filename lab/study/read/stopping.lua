@@ -127,8 +127,7 @@ function M.choose_by_example(run, split)
     local problem
     sums[i], problem = sum_answers(levels, rows, length)
     if problem then
-      run.notes[#run.notes + 1] = run_files.format_problem(("eval.jsonl: %s %g"):format(run.axis, length), problem)
-      run.damaged = true
+      runs.note_damage(run, run_files.format_problem(("eval.jsonl: %s %g"):format(run.axis, length), problem))
     end
     if not sums[i] then
       return nil

@@ -45,7 +45,7 @@ local function read(path)
     .. "such as runs/<id>/<digest>/lr0.0003-seed0"):format(escape.plain(path)))
   run.metrics = run.damaged and {} or runs.read_metrics(run)
   if run.damaged then
-    stop.exit(INPUT, escape.plain(("longhand report: %s/%s"):format(dir, run.notes[#run.notes])))
+    stop.exit(INPUT, escape.plain(("longhand report: %s/%s"):format(dir, run.damaged)))
   end
   return run
 end

@@ -170,7 +170,7 @@ function M.list_remarks(study)
 end
 
 -- Returns messages on all cells and runs: notes, failures, missing initial checkpoints (`lost_text` of a cell); and the
--- list of the messages on damage.
+-- list of the messages on damage, one for each damaged run.
 function M.list_problems(study)
   local list, damaged = lists.copy(study.problems), lists.copy(study.problems)
   for _, cell in ipairs(study.cells) do
@@ -179,7 +179,7 @@ function M.list_problems(study)
       for _, note in ipairs(run.notes) do
         list[#list + 1] = ("%s/%s"):format(run.dir, note)
       end
-      damaged[#damaged + 1] = run.damaged and list[#list] or nil
+      damaged[#damaged + 1] = run.damaged and ("%s/%s"):format(run.dir, run.damaged) or nil
       if run.state == "failed" then
         list[#list + 1] = ("%s: failed, exit code %d"):format(run.dir, run.exit)
       end
