@@ -165,6 +165,8 @@ function TestViews.test_spread_within_and_between()
   local contents = spread.make_table(make_study("spread", SCORES), item)
   lu.assertEquals({ #contents.rows, contents.columns[4].title }, { 2, "runs, tasks" })
   lu.assertEquals(contents.rows[1].cells[4].texts[1]:match(", %d+"), ", 2")
+  lu.assertNotNil(contents.rows[1].cells[1].value)
+  lu.assertNil(contents.rows[1].cells[1].number) -- no link to one of the cells
 end
 
 -- If an item joins an axis (over), the runs of all its values become one cell. The cell's learning rate is the best for

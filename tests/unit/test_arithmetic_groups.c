@@ -64,6 +64,7 @@ static void test_groups_record_the_share_of_trained_numbers(void **state) {
     lh_assert_ok(lh_groups_open(&c.final, &c, &f.spec, &digits, 0, &error), &error);
     const lh_group *last_test_group = &c.final.group[c.final.count - 3]; /* before two groups of the validation set */
     assert_int_equal(last_test_group->set, LH_SET_TEST);
+    assert_int_equal(last_test_group->value[DIGITS], 3);
     lh_groups_close(&c.final);
     lh_assert_ok(lh_groups_open(&c.final, &c, &f.spec, &digits, 1u << LH_SET_TEST, &error), &error);
     assert_int_equal(c.final.group[c.final.count - 2].count, 90 - trained_two_digits);

@@ -39,16 +39,16 @@ function M.compute(lists_of_scores)
 end
 
 local function make_row(study, item, row)
-  local lists_of_scores, cell, notes = {}, nil, {}
+  local lists_of_scores, notes = {}, {}
   for i, value in ipairs(score_tables.list_along(study, item, item.of, { [item.rows] = row.name })) do
-    cell = value.cell
+    local cell = value.cell
     lists_of_scores[i] = cell and cell.summary.best_rate and cell.summary.best_rate.scores or {}
     local note = entries.join_cautions(cell, "mean", {})
     notes[#notes + 1] = note and ("%s: %s"):format(value.label, note)
   end
   local components = M.compute(lists_of_scores)
-  local function make_entry(value, note)
-    return entries.make_entry(cell, value, note, entries.format_number("%.1f", value))
+  local function make_entry(value, note) -- without a cell to link to, since the value is of several cells
+    return entries.make_entry(nil, value, note, entries.format_number("%.1f", value))
   end
   return { title = row.label, cells = { make_entry(components.mean, notes[1] and table.concat(notes, "; ")),
     make_entry(components.within), make_entry(components.between),
