@@ -166,7 +166,9 @@ function TestViews.test_spread_within_and_between()
   lu.assertEquals({ #contents.rows, contents.columns[4].title }, { 2, "runs, tasks" })
   lu.assertEquals(contents.rows[1].cells[4].texts[1]:match(", %d+"), ", 2")
   lu.assertNotNil(contents.rows[1].cells[1].value)
-  lu.assertNil(contents.rows[1].cells[1].number) -- no link to one of the cells
+  lu.assertNil(contents.rows[1].cells[1].number) -- no link, since the value is of several cells
+  contents.rows[1].cells[1] = { value = 50, texts = { "50.0*" }, note = "few runs" }
+  lu.assertStrContains(html.make_table(contents), '<td><span title="few runs">50.0*</span></td>')
 end
 
 -- If an item joins an axis (over), the runs of all its values become one cell. The cell's learning rate is the best for

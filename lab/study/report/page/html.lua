@@ -29,9 +29,12 @@ local function make_cell(entry, i)
   local text = escape.html(entry.texts[i] or ""):gsub("± ", "±\u{A0}") -- no line break after ±
   if i > 1 then
     return ("<td>%s</td>"):format(text)
-  elseif entry.number then
-    text = ('<a href="#cell-%d"%s>%s</a>'):format(entry.number,
-      entry.note and (' title="%s"'):format(escape.html(entry.note)) or "", text)
+  end
+  local caution = entry.note and (' title="%s"'):format(escape.html(entry.note)) or ""
+  if entry.number then
+    text = ('<a href="#cell-%d"%s>%s</a>'):format(entry.number, caution, text)
+  elseif entry.note then
+    text = ("<span%s>%s</span>"):format(caution, text)
   end
   local class = entry.is_missing and ' class="missing"' or entry.is_best and ' class="best"' or ""
   local detail = entry.detail and (" <small>%s</small>"):format(escape.html(entry.detail)) or ""
