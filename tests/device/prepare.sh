@@ -31,7 +31,7 @@ MODEL=${MODEL:-use = \"ruoss_encoder\"}
 TRAIN=${TRAIN:-use = \"ruoss\"}
 DOUBLE=${DOUBLE:-$(echo tests/specs/parity_float64_*.lua) tests/specs/emulated_warps.lua \
     tests/specs/emulated_passes.lua tests/specs/emulated_layers.lua tests/specs/emulated_mixed.lua \
-    tests/specs/emulated_weighed.lua}
+    tests/specs/emulated_weighed.lua tests/specs/emulated_mixed_weighed.lua}
 SHOWCASE=${SHOWCASE:-$(for file in generated/*/device.cu; do basename "$(dirname "$file")"; done)}
 WIDE_MODEL=${WIDE_MODEL:-use = \"ruoss_encoder\", layers = 2, width = 256, feedforward = 512}
 WIDE_ENCODINGS=${WIDE_ENCODINGS:-sinusoid rand_relative}
