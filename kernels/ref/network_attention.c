@@ -279,8 +279,9 @@ static void compute_rotation(const run *r, const tape_entry *entry, int rows, co
                              double **sine) {
     const lh_ref_family *family = get_family(r, entry);
     int D = get_output(entry)->width / family->heads;
-    *cosine = allocate_doubles((size_t)rows * (size_t)D);
-    *sine = allocate_doubles((size_t)rows * (size_t)D);
+    size_t count = (size_t)rows * (size_t)(D / 2); /* one rotation for each pair of channels */
+    *cosine = allocate_doubles(count);
+    *sine = allocate_doubles(count);
     int32_t *cyclic = malloc((size_t)rows * sizeof *cyclic);
     if (!cyclic) abort();
     for (int t = 0; t < rows; t++) cyclic[t] = family->period > 0 ? positions[t] % family->period : positions[t];

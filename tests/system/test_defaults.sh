@@ -88,7 +88,7 @@ are_refused_if_damaged() {
 # of env, by which the launcher starts the trainer, makes this change.
 of_another_build_are_refused() {
     place=build/trainers/$TINY-$("$out/trainer" info | sed -n 's/^plan *//p')
-    rm -rf "$place" "$work/bin"/* && cp -a "$out" "$place" || return
+    rm -rf "$place" "$work/bin"/* && mkdir -p build/trainers && cp -a "$out" "$place" || return
     printf '#!/bin/sh\ncase $1 in LONGHAND_DEFAULTS=*) cp "%s" "%s" ;; esac\nexec %s "$@"\n' "$work/first" \
         "$place/trainer" "$(command -v env)" >"$work/bin/env"
     chmod +x "$work/bin/env"
