@@ -129,8 +129,8 @@ INLINE size_t self_sinusoid_elements(int T) {
     return (size_t)round_up(self_distance_count(T), TILE_ROWS) * WIDTH;
 }
 
-/* Memory after the struct shared, of a size that depends on lengths: the sets' sinusoids, the layers' rows, and these
- * rows before they are transposed. */
+/* The memory behind `struct shared`; its size depends on lengths: the sets' sinusoids, the layers' rows, and these rows
+ * before they are transposed. */
 INLINE real *self_sinusoids(const lh_cpu_step *step, int set) {
     real *sinusoids = (real *)((char *)step->shared + self_start());
     return sinusoids + (size_t)set * self_sinusoid_elements(step->shape.length[0]);

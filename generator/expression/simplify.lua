@@ -1,5 +1,5 @@
--- Makes the node for an operation of a score in its simplest form, with its type and range. functions.lua has the same
--- for functions of numbers, such as exp.
+-- Makes the node for an operation of a score in its simplest form, with its type and range. functions.lua makes the
+-- nodes for functions of numbers, such as exp.
 --
 -- Input: a builder b (ir.lua) and nodes of the right types. Output: a node, or nil and a problem. A simplification
 -- changes the value of a real only by rounding: constants are computed, terms of 0 and factors of 1 are dropped, minus

@@ -30,7 +30,8 @@ local function hides_keys(resolved)
     and not (list and #list.list > 0)
 end
 
--- Fields of specs (spec/schema.lua). Every mask that hides keys produces the text `visible`, not only the causal mask.
+-- Fields of specs (spec/schema.lua). Generated code calls `visible` for every mask that hides keys, not only for the
+-- causal mask.
 M.fields = {
   { path = "encoding.mask", type = "table", omitted_value = "full",
     doc = "the keys that a query sees, by their indices",
@@ -54,7 +55,7 @@ M.fields = {
     only = { "antidiagonal" }, unit = "tokens", doc = "number of visible keys on each side of the line" },
   { path = "encoding.mask.stride", is_rare = true, type = "integer", min = 1, max = 16, default = 1,
     only = { "antidiagonal" }, unit = "tokens",
-    doc = "number of keys on the line for each query; the line moves left by as many keys from one query to the next; "
+    doc = "number of keys on the line for each query, and by which the line moves left from one query to the next; "
       .. "for example stride = 2 if the digits of two operands alternate: the line then has a digit of each",
     details = { "with S keys, query i sees keys S - stride (i + 1) - width to S - 1 - stride i + width",
       "keys outside the sequence are left out; a query for which no key remains sees all keys" } },

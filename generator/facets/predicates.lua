@@ -23,10 +23,10 @@ function M.mentions(formula_text, field_names)
   return lists.any(lists.find_all(formula_text, "%f[%w_]x%.([%w_]+)"), function(word) return field_names[word] end)
 end
 
-local SAMPLED_INPUTS = { distance = true, query = true, key = true }
+local POSITION_INPUTS = { distance = true, query = true, key = true }
 
 function M.score_reads_positions(encoding)
-  return M.mentions(encoding.score or "", SAMPLED_INPUTS)
+  return M.mentions(encoding.score or "", POSITION_INPUTS)
 end
 
 function M.is_randomized(resolved)

@@ -1,8 +1,8 @@
 /* Products with narrow results, divided among warps. A warp computes a part of 16 x 16 results, so many warps have
  * work and no warp needs the sums of another warp. Operands are loaded in quads, four adjacent elements; only
- * weights in the order ROWS are loaded in couples, two adjacent elements. Lane 4 g + t has rows 2 g and 2 g + 1 of a
- * part, columns 2 g and 2 g + 1 of weights, and columns 4 t to 4 t + 3 of results. Sizes are constants after
- * inlining, and multiples of 16. Reference: lh_ref_matmul. */
+ * weights in the order ROWS are loaded in couples, two adjacent elements. Lane 4 g + t loads rows 2 g and 2 g + 1
+ * of x and columns 2 g and 2 g + 1 of weights; of the results in these rows, it stores columns 4 t to 4 t + 3. Sizes
+ * are constants after inlining, and multiples of 16. Reference: lh_ref_matmul. */
 
 enum { NARROW_PART = 16 /* rows and columns of a part */ };
 
@@ -11,7 +11,7 @@ struct __align__(2 * sizeof(stored)) stored_couple {
     stored v[2];
 };
 
-/* The lane's first row, and its first column of weights. */
+/* The index of the lane's first row, which is also the index of its first column of weights. */
 INLINE int narrow_lane(void) { return (int)(threadIdx.x % WARP / 4 * 2); }
 
 /* Packs four values along k into words. */

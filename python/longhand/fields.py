@@ -201,7 +201,7 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
     mask.right (kind window): number of visible keys after the query [an integer from 0 to 1048576; default: left]
     mask.width (kind antidiagonal): number of visible keys on each side of the line [an integer from 0 to 1048576;
         required]
-    mask.stride (kind antidiagonal): number of keys on the line for each query; the line moves left by as many keys from
+    mask.stride (kind antidiagonal): number of keys on the line for each query, and by which the line moves left from
         one query to the next; for example stride = 2 if the digits of two operands alternate: the line then has a digit
         of each [an integer from 1 to 16; default: 1]
     mask.left_only (kind antidiagonal): whether keys to the right of the line are hidden [true or false; default: false]

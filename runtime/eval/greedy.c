@@ -11,7 +11,7 @@ typedef struct evaluation {
     lh_engine *engine;
     const lh_condition *condition;
     lh_examples examples;
-    int *known_counts; /* [count] number of answers that are taken from the pass */
+    int *known_counts; /* [count] number of answers that are taken from the pass over the targets */
     int *lengths;      /* [count] number of answers */
 } evaluation;
 
@@ -113,6 +113,7 @@ lh_status lh_answer_greedily(lh_engine *engine, const lh_condition *condition, i
     *sums = (lh_greedy_sums){0};
     lh_status status = open_examples(&a, count, error);
     if (status == LH_OK) status = lh_make_examples(&a.examples, engine->spec, condition, error);
+    /* If decoded_count > 0, the pass over the targets has decoded the examples itself (engine.h). */
     for (int i = 0; status == LH_OK && condition->decoded_count == 0 && i < count; i++)
         needs_decoding = take_pass_answers(&a, i) || needs_decoding;
     if (status == LH_OK && needs_decoding) status = decode_examples(&a, error);

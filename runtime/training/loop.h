@@ -23,7 +23,8 @@ typedef struct lh_training_view {
     double loss, accuracy;                   /* means over the last complete window; at first, the incomplete window */
     lh_split_accuracy splits[LH_MAX_SPLITS]; /* results of the last evaluation during training */
     int split_count;
-    /* Since this step, each window's accuracy is at most 0.02 above guessing. -1: these are fewer than 10 windows. */
+    /* Since this step, each window's accuracy is at most 0.02 above guessing; -1 if there are fewer than 10 such
+     * windows. */
     int64_t at_chance_since;
     bool is_logged;      /* a metrics line was written just now */
     const char *warning; /* a warning to print now, at most one per training; NULL: none */

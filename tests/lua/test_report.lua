@@ -257,7 +257,7 @@ function TestPage.test_a_folder_without_runs()
   lu.assertEquals({ code, message }, { 1, "longhand report: there is no folder no/such\n  expected: a folder of runs" })
 end
 
--- Of each damaged run, the first message on damage is listed, even if other notes follow.
+-- The list has the first message on damage of each damaged run, even if other notes follow.
 function TestPage.test_list_of_damaged_runs()
   local run = { dir = "parity/0", notes = { "metrics.jsonl: the last line is incomplete" } }
   runs.note_damage(run, "metrics.jsonl: line 2")

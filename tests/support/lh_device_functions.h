@@ -65,6 +65,7 @@ INLINE vector vector_erf_and_weight(vector x, vector *weight) {
     *weight = broadcast(w);
     return y;
 }
+/* From here on, the name means the function for vectors. */
 #define erf_and_weight vector_erf_and_weight
 
 #endif

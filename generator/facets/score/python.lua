@@ -1,8 +1,8 @@
 -- A score for the exported Python file (templates/attention/python): a function, its arguments, constants and
 -- parameters.
 --
--- Input of M.export: a family, and the table `context` that facets/modules.lua describes at `export`. Output, false
--- without a score:
+-- Input of M.export: a family, and the table `context` that facets/modules.lua describes at `export`. Output; without a
+-- score, these fields are false:
 --   score         the function, the result of describe_score
 --   score_text    the texts that decide whether the scores of two attentions are equal
 --   bucket        whether the score calls bucket
@@ -29,7 +29,8 @@ local function wrap_values(values)
   end), 101)
 end
 
--- Adds each parameter to one of the lists own, shared, constants, maps and products of `facts` (see describe_score).
+-- Adds each parameter to one of the lists own, shared, constants, token_parameters and products of `facts` (see
+-- describe_score).
 local function add_parameters(facts, parameters)
   for _, p in ipairs(parameters) do
     if p.from then
@@ -37,7 +38,7 @@ local function add_parameters(facts, parameters)
       table.insert(facts.products, { name = p.name, operand = p.from, unit = p.unit or false,
         transposition = p.from == "key" and ".transpose(-1, -2)" or "" })
     elseif p.per == "token" then
-      table.insert(facts.maps, p.name)
+      table.insert(facts.token_parameters, p.name)
     elseif not p.learned then
       table.insert(facts.constants, { name = p.name, lines = wrap_values(p.values),
         view = leaves.has_head(p) and p.size and (".view(HEADS, %d)"):format(p.size) or "" })
@@ -52,23 +53,24 @@ end
 local ARGUMENTS = { { "distance", "distance" }, { "positions", "positions" }, { "layer", "self.layer" },
   { "own", "self.score" }, { "shared", "shared" }, { "values", "values" } }
 
--- The formula as a Python function. key_prefix: the prefix of the names of the keys' stream. Fields of the result:
+-- A formula as a Python function. key_prefix: the prefix of names that belong to the stream of the keys.
+-- Fields of the result:
 --   lines       the lines of the function
 --   arguments   the text of its arguments after the first
 --   passed_arguments   the text of the values that calls pass for these arguments
 --   constants   values of parameters that are not learned
 --   own, shared   learned parameters: each layer has its own, or all layers share them
---   maps        the names of the parameters that are values of tokens
+--   token_parameters   the names of the parameters that are values of tokens
 --   value_width   the number of these values for a token, as text
---   value_names   the names in `maps` as text
+--   value_names   the names in `token_parameters` as text
 --   products    parameters whose products with queries or keys are values of tokens
---   queries     the index of the dimension that counts queries, in a tensor with a number for each query: -1 or -2
+--   queries     the dimension of queries in a tensor with a number for each query: -1 or -2
 --   text        the texts that decide whether two scores are equal
 -- and for each name that the function may read, such as `length`, whether it reads the name.
 local function describe_score(formula, crosses, key_prefix)
   local score = torch.format(formula.root, crosses)
   score.arguments, score.passed_arguments, score.constants = "", "", {}
-  score.own, score.shared, score.maps, score.products = {}, {}, {}, {}
+  score.own, score.shared, score.token_parameters, score.products = {}, {}, {}, {}
   for _, argument in ipairs(ARGUMENTS) do
     if score.uses[argument[1]] then
       local name, value = argument[1], argument[2]
@@ -84,8 +86,9 @@ local function describe_score(formula, crosses, key_prefix)
   score.queries = crosses and (score.index or score.length) and -2 or -1
   score.text = { score.lines, score.arguments, score.queries }
   add_parameters(score, formula.parameters or {})
-  score.value_width = (score.maps[2] and #score.maps .. " * " or "") .. "HEADS"
-  score.value_names = table.concat(lists.map(score.maps, function(name) return ("%q"):format(name) end), ", ")
+  score.value_width = (score.token_parameters[2] and #score.token_parameters .. " * " or "") .. "HEADS"
+  local quoted_names = lists.map(score.token_parameters, function(name) return ("%q"):format(name) end)
+  score.value_names = table.concat(quoted_names, ", ")
   return score
 end
 

@@ -17,7 +17,7 @@
 --                    and that of the state; otherwise as for two matrices
 --   header           the name of the file of kernels/cpu that computes a step, if it is not "recurrence"
 --   heads            for a cell with a memory: a list { name, width } of the values by which a step changes the memory.
---                    The product with the state computes these values and the sums of the next step
+--                    One product with the new state computes these values for this step, and the sums of the next step
 --   layers           a list of further linear maps, which follow one another. Their input is a rectified head, and
 --                    their result is the value that is written into the memory. Fields of a map:
 --     name           the name of its weight

@@ -14,7 +14,7 @@ local wording = require("base.wording")
 
 local M = {}
 
--- The tables (name_streams of cuda_buffers.lua) of the streams to which at least one item belongs. items: members of a
+-- The variables (name_streams of cuda_buffers.lua) of the streams to which at least one item belongs. items: members of a
 -- struct, or operands of products (warp_products.lua).
 function M.find_streams(device, items)
   local has_item = lists.to_set(lists.map(items, function(item) return item.variables end))
@@ -64,7 +64,7 @@ function M.describe(device, op, members)
   }
 end
 
--- Sets fields of an entry of a wide model:
+-- Sets fields of a wide model's entry of `blocks` or `groups`:
 --   phases   the names of its phases, in the order of the enumeration of all phases
 --   first_phase, last_phase   the first and the last of these names
 function M.find_phases(record)

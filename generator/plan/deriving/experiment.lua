@@ -143,7 +143,7 @@ local function describe_task(facts, resolved, arrays)
     probe = find_token(facts.input_symbols, facts.probe),
     probe_symbol = facts.probe or false,
     literal = facts.literal or false, -- a sample input as text, such as "12+345", or false
-    has_intermediate_results = facts.result ~= nil, -- in targets
+    has_intermediate_results = facts.result ~= nil, -- whether targets contain intermediate results
     -- "counted": the loss excludes masked labels; "all": the loss includes them; false: the task masks no label
     loss = facts.loss or false,
     excludes_masked_labels = facts.loss == "counted",

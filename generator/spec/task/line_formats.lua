@@ -81,7 +81,8 @@ function M.make_reader()
   end
 end
 
--- Counts the symbols of a text: one symbol of the alphabet, or words, or characters. is_symbol: the alphabet as a set.
+-- Counts the symbols of a text: its words, if blanks separate symbols; 1 for a text that is a symbol; else its
+-- characters. is_symbol: the alphabet as a set.
 function M.count_symbols(text, is_symbol)
   if not is_symbol[" "] then
     text = text:match("^ *(.-) *$")

@@ -7,8 +7,8 @@
 --   choice       the selected cells (chosen_cells.lua)
 --   flag_study   for a grid from flags: { text (of the study file), origin (make_origin) }
 --   set          for a grid from flags: the words of --set, with paths relative to the folder of runs
--- The file's name contains the digest of the text without labels, so other labels change the same file. overview.lua
--- writes the file.
+-- The file's name contains the digest of the text without labels. So a study that differs only in labels replaces this
+-- file. overview.lua writes the file.
 
 local canonical = require("base.canonical")
 local choice = require("lab.study.grid.chosen_cells")
@@ -45,7 +45,7 @@ local M = {}
 --   refuse(flag, problem, expected, hint)   records an error of a flag, for the message that ends the command
 --   last_lines    lines at the end of the study
 
-local INPUT = 1
+local INPUT = 1 -- exit code: invalid input
 local MAX_VALUES = 4096 -- values of a range
 local MAX_NAME = 120 -- bytes of the name of a study's file, before its digest
 local FILES = { source = true, network = true, file = true, checkpoint = true } -- types of fields that name files
@@ -134,7 +134,7 @@ local function write_value(work, axis, text)
   text = text:match("^%s*(.-)%s*$")
   local value, problem = overrides.read_constant(text)
   local mistake = problem
-  if type(value) == "table" then -- the study has the text within a table, where it must also be one value
+  if type(value) == "table" then -- the study puts the text into a list, where "{1},{2}" would be two values
     mistake = select(2, overrides.read_constant("{ " .. text .. " }"))
   end
   local name = not mistake and make_name(value, text)

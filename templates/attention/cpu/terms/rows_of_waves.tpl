@@ -1,5 +1,5 @@
 % -- Rows of distances that are linear maps of sinusoids.
-% -- slice_offset: C text that skips sinusoids that only longer sequences read
+% -- slice_offset: C text of the offset of the first sinusoid that the step reads; only longer sequences read earlier ones
 % local slice_offset = slices and " + get_slice(step, " .. keys.stream .. ") * WIDTH" or ""
 % section("queries")
 vector content[${PREFIX}HEAD_WIDTH], position[${PREFIX}HEAD_WIDTH]; /* each with its bias, times ${PREFIX}LOGIT_SCALE */
@@ -30,7 +30,7 @@ INLINE size_t ${name}_sinusoid_elements(${length_parameters}) {
     return (size_t)round_up(${name}_distance_count(${T_S}), TILE_ROWS) * WIDTH;
 }
 
-/* Memory after the struct shared, of a size that depends on lengths: ${rows.table_words}. */
+/* The memory behind `struct shared`; its size depends on lengths: ${rows.table_words}. */
 INLINE real *${name}_sinusoids(const lh_cpu_step *step, int set) {
     real *sinusoids = (real *)((char *)step->shared + ${name}_start(${tables_shape}));
     return sinusoids + (size_t)set * ${name}_sinusoid_elements(${table_lengths});

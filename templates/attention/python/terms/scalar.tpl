@@ -15,14 +15,14 @@ def ${names.change_score}(score${score.arguments}):
     ${line} % for _, line in ipairs(score.lines)
 
 
-% section("members") % if score.maps[1]
+% section("members") % if score.token_parameters[1]
 self.values = nn.Linear(WIDTH, ${score.value_width})
 % section("late_members")
 self.score = nn.ParameterDict({ % if #score.own > 0 then
     "${p.name}": ${p.text}, % for _, p in ipairs(score.own)
 })
 % section("change")
-% if score.maps[1] then
+% if score.token_parameters[1] then
 values = self.values(h).unflatten(-1, (-1, HEADS)).permute(2, 0, 3, 1)[..., None, :]
 values = dict(zip([${score.value_names}], values))
 % elseif score.values then
