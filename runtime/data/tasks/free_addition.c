@@ -1,4 +1,4 @@
-/* Addition without a frame: a + b, where the digit counts of the two numbers vary independently.
+/* Free Addition: a + b without a frame of fixed width; the digit counts of the two numbers vary independently.
  *
  * symbols:        0 1 2 3 4 5 6 7 8 9 + = & _
  *                 a b c d e f g h i j k l m n o p q r s t u v w x y z A B C D E F G H I J K L M N O P Q R S T
@@ -36,8 +36,8 @@ lh_task_collect lh_task_free_addition;
 lh_task_solve lh_solve_free_addition;
 lh_task_place lh_place_free_addition;
 
-/* Formulas above divide integers: 1 / (1 + hints) is 1 without hints, else 0. The number length is the maximum count of
- * adjacent digits. In tests it is the greatest of the three values. Hints and spaces separate digits. */
+/* Formulas in the header above divide integers: 1 / (1 + hints) is 1 without hints, else 0. The number length is the
+ * maximum count of adjacent digits. In tests it is the greatest of the three values. Hints and spaces separate digits. */
 static const char kind[] = "free_addition";
 
 enum { ORDER, PADDING, MAX_DIGITS, PAIRS, PARTS, TESTS, HINTS, SPACES }; /* options */

@@ -1,4 +1,4 @@
-/* Addition without a frame whose targets have intermediate results; only the final answer counts in the accuracy.
+/* Scratchpad Addition: a + b, whose targets have intermediate results; only the final answer counts in the accuracy.
  *
  * symbols:        0 1 2 3 4 5 6 7 8 9 + = & : , > P
  * start symbol:   =
