@@ -37,7 +37,8 @@ lh_task_solve lh_solve_free_addition;
 lh_task_place lh_place_free_addition;
 
 /* Formulas in the header above divide integers: 1 / (1 + hints) is 1 without hints, else 0. The number length is the
- * maximum count of adjacent digits. In tests it is the greatest of the three values. Hints and spaces separate digits. */
+ * maximum count of adjacent digits. In tests it is the greatest of the three values. Hints and spaces separate digits.
+ */
 static const char kind[] = "free_addition";
 
 enum { ORDER, PADDING, MAX_DIGITS, PAIRS, PARTS, TESTS, HINTS, SPACES }; /* options */
