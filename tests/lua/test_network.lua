@@ -264,8 +264,8 @@ function TestNetworks.test_planted_errors_are_found()
   end
 end
 
--- A list in which an attention writes the gradient of its contribution to the buffer of the residual stream. This buffer
--- then holds the gradient of `sum` no longer, so the gradient of `sum` needs its own buffer.
+-- An attention writes the gradient of its contribution to the buffer of the residual stream. This buffer then no longer
+-- holds the gradient of `sum`, so the gradient of `sum` needs its own buffer.
 function TestNetworks.test_a_contribution_gradient_overwrites()
   local stream = { name = "tokens", index = 0 }
   local function make_value(name, is_residual)

@@ -14,8 +14,8 @@ local wording = require("base.wording")
 
 local M = {}
 
--- The variables (name_streams of cuda_buffers.lua) of the streams to which at least one item belongs. items: members of a
--- struct, or operands of products (warp_products.lua).
+-- The variables (name_streams of cuda_buffers.lua) of the streams to which at least one item belongs. items: members
+-- of a struct, or operands of products (warp_products.lua).
 function M.find_streams(device, items)
   local has_item = lists.to_set(lists.map(items, function(item) return item.variables end))
   return lists.filter(device.streams, function(variables) return has_item[variables] end)

@@ -14,8 +14,8 @@
 --
 -- Typical inputs are pairs of tokens that see each other, logits of -1, 0 and 1, and the initial values of parameters.
 -- Some values are random at first: values of tokens, and parameters with a distribution. Random values are tried near
--- 0, and near plus and minus their standard deviation, but never at 0. No two random parameters, and no two
--- random numbers of a table, have the same value. Each row of a block's input, of queries and of keys is assumed to have mean
+-- 0, and near plus and minus their standard deviation, but never at 0. No two random parameters, and no two random
+-- numbers of a table, have the same value. Each row of a block's input, of queries and of keys is assumed to have mean
 -- square 1.
 
 local evaluate = require("expression.evaluate").evaluate

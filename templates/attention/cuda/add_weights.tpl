@@ -1,5 +1,5 @@
 % -- Adds the weights and weighted values of `count` keys to the softmax m, from an array of their scores.
-% -- key: C text of the index of the key with score[u]
+% -- key: C text of the index of key u
 % -- names: C texts for the slot: a, the prefix of the head's members; head, the pointer to the head; j, the key
 % local names = { a = "a->", head = "a", j = key }
     const real shrink = exp_negative(m->largest - highest);
