@@ -838,7 +838,7 @@ INLINE void norm_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {
 }
 
 /* Replaces g, the gradients of the norm's output, by the gradients of its input.
- * sums: the function adds to slope, the sums for dscale, and to total, the sums for doffset. */
+ * The function adds to sums->slope, the sums for dscale, and to sums->total, the sums for doffset. */
 INLINE void norm_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROWS][ROW_PART],
                            const real rstd[NORM_ROWS], const real scale[ROW_PART], norm_sums *sums) {
     real sum[2 * NORM_ROWS]; /* for each row, the sum of g; then for each row, the sum of g * xhat */

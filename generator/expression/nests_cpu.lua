@@ -162,7 +162,8 @@ local function write_lanes_address(t)
   return ("dr->lanes + (%s * dr->stride + j) * LANES"):format(t.head_row or "h")
 end
 
--- The sums over keys, with the gradients of their terms. A key that the query does not see has the gradient 0.
+-- The sums over keys (nests.derive_sums), with the gradients of their terms. A term belongs to the sum of its own pair
+-- and to the sums of farther keys. A key that the query does not see has the gradient 0.
 local function derive_terms(build, score, dscore)
   local b = build.builder
   return lists.map(nests.derive_sums(build, score, dscore), function(entry)

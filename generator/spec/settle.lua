@@ -81,7 +81,7 @@ local function settle_loss(context, task_node, facts)
 end
 
 -- Gives a tape one cell for each token of the longest input, unless the spec states model.cells. For examples in files,
--- task.longest limits the longest input.
+-- the longest input has task.longest - 1 tokens, since a target has at least one.
 local function settle_cells(context)
   local model, facts = context.resolved.model, context.task
   if not model or model.cell ~= "tape_rnn" or model.cells then

@@ -41,7 +41,7 @@ typedef struct tape_entry {
     const lh_ref_operation *op;
     node **values;          /* values of the operation's scope in this repetition */
     lh_ref_tensor *tensors; /* tensors of the scope in this repetition */
-    int layer;              /* number of earlier repetitions of blocks; 0 for the network */
+    int layer;              /* number of earlier repetitions of blocks; 0 outside of blocks */
     int repetition;         /* index of the repetition of the block */
     uint32_t dropout_layer; /* `layer` of lh_site for dropout in training */
     attention_values attention;
@@ -62,7 +62,7 @@ typedef struct run {
     int frame_count;
     double *logits; /* logits of the batch, or NULL */
     double loss;
-    int losses; /* the loss is the mean of this number of losses; 0: the sequence has one loss */
+    int losses; /* number of losses, whose mean is the loss; 0: a single loss, without a mean */
 } run;
 
 static inline int count_tokens(const run *r, int stream) { return stream ? r->batch->target_tokens : r->batch->tokens; }

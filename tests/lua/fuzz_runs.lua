@@ -8,8 +8,9 @@
 -- Case N of seed S is the same folder on every machine. It has two runs, changed in bytes, values, names, kinds of
 -- files and paths; in one case of two the second run is unchanged. A failure is a Lua error, a case that takes more
 -- than MAX_INSTRUCTIONS instructions of Lua, an undocumented exit code, a page that fails its check (hostile.lua), a
--- damaged run whose message lacks file, found or expected, a spec written from run.json with a name that no spec has,
--- or a file outside of the folders of runs and pages. test_fuzz.lua runs a few hundred cases.
+-- damaged run whose message does not name the file, what was found and what is expected, a spec written from run.json
+-- with a name that no spec has, or a file outside of the folders of runs and pages. test_fuzz.lua runs a few hundred
+-- cases.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -150,7 +151,7 @@ local function mutate_path(rng, folders)
   end
 end
 
--- Returns a run with `changes` random changes: { folder, files = { by name, a text or a word of KINDS } }.
+-- Returns a run with `changes` random changes: { folder, files }. files: name -> a text or a word of KINDS.
 local function make_run(rng, id, changes)
   local files = { ["run.json"] = write_facts(id, 1), ["eval.jsonl"] = EVAL, ["metrics.jsonl"] = METRICS }
   local folders = { id, reports.DIGEST, "lr0.1-seed1" }

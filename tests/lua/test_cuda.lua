@@ -135,7 +135,7 @@ local function render_loop(width, encoding)
   return plan, text["device.cu"], text["cuda.c"], text["trace.inc"]
 end
 
-function TestNetwork.test_gradient_of_a_value_used_twice_is_stored_then_added()
+function TestNetwork.test_gradients_of_a_block_that_runs_twice_are_stored_then_added()
   local _, narrow, _, trace = render_loop(NARROW)
   lu.assertStrContains(trace, "trace_attention_self(&w, &w.layer[0], to++);")
   lu.assertStrContains(narrow, "if (block()->use < 1 * LAYERS) return (layer_parameters *)(real *)block()->work.")

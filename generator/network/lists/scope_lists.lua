@@ -6,16 +6,17 @@
 --   forward     the operations of the forward pass (fuse.lua)
 --   backward    the entries of the backward pass (backward.lua)
 --   gradients   value -> the buffer of its gradient
---   writes      the set of the names of the buffers that the backward list writes, except buffers for external values
+--   writes      the set of the names of the buffers that the backward list writes, except buffers for values
+--               of enclosing scopes
 --
 -- Values with equal names share a buffer, also if they belong to different scopes. Carried values are an exception: no
 -- buffer has the name of a carried value. Carried values are values of the residual stream outside of blocks, of two
 -- kinds:
 --   a block's input    A block is the value's only reader, and reads it as its input.
 --   a block's result   Another operation is the value's only reader.
--- A carried block's input is in the block's buffer for inputs, if the block has such a buffer. All other carried values
--- are in the buffer of the stream's output. A carried value has the field `carried`, a table with the field `block`:
--- the block that reads the value as its input, or false.
+-- A carried value that is a block's input is in the block's buffer for inputs, if the block has such a buffer. All
+-- other carried values are in the buffer of the stream's output. A carried value has the field `carried`, a table with
+-- the field `block`: the block that reads the value as its input, or false.
 --
 -- There is a conflict if two values would need one buffer at the same time, or if one buffer would need two shapes. The
 -- module changes one of the values, then derives the lists again:

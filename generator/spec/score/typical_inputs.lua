@@ -34,8 +34,8 @@ local FEW_DIGITS = "%.3g"
 local GOLDEN_RATIO = (math.sqrt(5) - 1) / 2 -- its multiples are spread evenly modulo 1
 
 -- Returns the pairs { query, key } to compute: the first, a middle and the last query, each with near and far keys.
--- With lines or the mask "antidiagonal", visible keys depend on more than the distance. Then the only key of a query is
--- its own token.
+-- With lines or the mask "antidiagonal", visible keys depend on more than the distance. Then the only pair of a query
+-- is that with its own token.
 local function list_pairs(options)
   local last, mask, pairs_of_tokens = options.tokens - 1, options.mask, {}
   local has_only_own_key = options.lines or mask and mask.kind == "antidiagonal"

@@ -104,7 +104,7 @@ local function read_fragment(context, source, node, path, is_base)
   for name, inner in tree.iterate(node) do
     if name == "use" and not is_base then
       nodes.report(context, inner, locate.join(path, name), "a whole spec cannot be used here",
-        "the name of a spec only in base.use")
+        "no field `use` here; only base.use names a spec")
     elseif not M.SECTIONS[name] and name ~= "use" then
       local legal = canonical.sort_keys(M.SECTIONS)
       nodes.report(context, inner, locate.join(path, name), "no such section of a spec", table.concat(legal, ", "),

@@ -1,7 +1,8 @@
 % local lane_words = attends.head_lanes > 1 and " HEAD_LANES threads share the channels of a head." or ""
 /* Self-attention of a shard.
  * attend: a thread visits the keys of one query of one head leftwards, the nearest key first.
- * attend_queries: the thread visits them again and stores two numbers for each pair. Then it visits them rightwards.
+ * attend_queries: the thread visits them again and stores two numbers for each pair. Then it visits them rightwards to
+ * compute the gradients of the query and of the pairs' logits.
  * attend_keys: a thread computes the gradients of one key from the numbers of the key's pairs.
  * Every sum belongs to one thread and has a fixed order.${lane_words} */
 
