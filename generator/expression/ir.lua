@@ -23,8 +23,8 @@
 --   count       of an index: the number of its values
 --   list_index  of a sum over keys (lower.lua, row_sums): its index in the list of these sums, from 0
 --   table       the table of a load (lower.lua)
---   letters     of a node `head_sum`, which is a sum over heads (nests.lua, describe_head_sum): its dependencies, as
---               letters (lower.lua)
+--   letters     of a node `head_sum`, a sum over heads (nests.lua): letters for the indices on which the sum depends
+--               (lower.lua)
 --   word        the name of the node's variable in generated code; nil: emit.lua chooses it. nests_cpu.lua sets it
 --   is_separate   whether generated code computes the node in a statement of its own
 --

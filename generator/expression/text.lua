@@ -128,7 +128,7 @@ local function find_parts_of_sums(root)
       walk(node[1], function(inner_node)
         local is_known = is_in_sum[inner_node]
         is_in_sum[inner_node] = true
-        return is_known
+        return is_known -- true: its parts are known, too
       end)
     end
   end)

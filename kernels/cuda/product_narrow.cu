@@ -14,14 +14,14 @@ struct __align__(2 * sizeof(stored)) stored_couple {
 /* The index of the lane's first row, which is also the index of its first column of weights. */
 INLINE int narrow_lane(void) { return (int)(threadIdx.x % WARP / 4 * 2); }
 
-/* Packs four values along k into words. */
+/* Packs four values along k into words; a word holds DEPTH (1 or 2) values. */
 INLINE void quad_words(const bool rounded, const stored_quad x, operand_word words[WORDS]) {
 #pragma unroll
     for (int i = 0; i < WORDS; i++) words[i] = stored_word(rounded, x.v[DEPTH * i], x.v[DEPTH * i + DEPTH - 1]);
 }
 
-/* Loads the lane's 4 x 2 weights: for each of its two columns the weights of four k, part[column]. `weight` points
- * to the lane's first weight. */
+/* Loads the lane's 4 x 2 weights: part[c] gets the weights of four k in the lane's column c. `weight` points to the
+ * lane's first weight. */
 INLINE void fetch_narrow_weights(const order along, const real *weight, const int stride, stored_quad part[2]) {
     if (along == COLUMNS) {
 #pragma unroll

@@ -9,7 +9,7 @@ local make_plan, make_task = plans.make_plan, plans.make_task
 
 TestDimensions = {}
 
-function TestDimensions.test_tokens_of_the_model_follow_those_of_the_input()
+function TestDimensions.test_tokens_of_the_model_come_after_those_of_the_input()
   -- Returns { count of tokens, index of the empty token, index of the token for computation }.
   local function number_tokens(spare, computation)
     local facts = make_task(7, 2)
@@ -78,7 +78,7 @@ function TestDimensions.test_thresholds_and_scales_of_dropout_follow_its_rate()
   lu.assertEquals({ plan.dropout.threshold, plan.dropout.keep_scale, plan.dropout.rate_text }, { 6554, 1 / 0.9, "0.1" })
   lu.assertEquals({ plan.dropouts[2].name, plan.dropouts[2].threshold }, { "EMBEDDING", 16384 })
   lu.assertEquals(make_plan({ ["model.dropout"] = "0.99" }).dropout.threshold, 64881) -- it fits in 16 bits
-  lu.assertEquals({ plan.dropouts[1], plan.dropouts[3] }, { plan.dropout })
+  lu.assertEquals({ #plan.dropouts, plan.dropouts[1] }, { 2, plan.dropout })
   lu.assertEquals(make_plan({ ["model.dropout"] = "0" }).dropouts, {})
   plan = make_plan({ ["model.embedding_dropout"] = "0.25", ["model.attention_dropout"] = "0.5",
     ["model.hidden_dropout"] = "0.1" }) -- the embedding has dropout also if nothing is added to it

@@ -57,7 +57,7 @@ int fsync(int file) {
     ssize_t bytes = readlink(name, path, sizeof path - 1);
     if (bytes < 0 || fstat(file, &found) != 0) abort();
     path[bytes] = 0;
-    if (strstr(path, "/.longhand-") == NULL) {
+    if (strstr(path, "/.longhand-") == NULL) { /* temporary files are left out: they are renamed later */
         synced_path *entry = find_or_add(path);
         entry->bytes = found.st_size;
         entry->logs = S_ISDIR(found.st_mode) ? count_logs(path) : 0;

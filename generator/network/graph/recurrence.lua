@@ -18,11 +18,11 @@
 --   header           the name of the file of kernels/cpu that computes a step, if it is not "recurrence"
 --   heads            for a cell with a memory: a list { name, width } of the values by which a step changes the memory.
 --                    One product with the new state computes these values for this step, and the sums of the next step
---   layers           a list of further linear maps, which follow one another. Their input is a rectified head, and
---                    their result is the value that is written into the memory. Fields of a map:
+--   layers           a list of further linear maps, which follow one another. The first reads one of `heads`, after
+--                    ReLU; the last computes the value that is written into the memory. Fields of a map:
 --     name           the name of its weight
 --     from, to       names of its input and output widths
---     unpadded_count   the number of its outputs without those that only fill vectors; nil: all outputs
+--     unpadded_count   the number of its outputs without padding; nil: there is no padding
 --   buffers(op)      returns the list of the operation's buffers (buffers.lua), without the buffer of the result
 
 local lists = require("base.lists")
@@ -136,6 +136,7 @@ function M.recur(scope, name, stream, cell_name, cells)
     columns = sums, init = scheme }) }
   if cell.heads then
     net.cell_width = CELL
+    -- The kind "facet" is an array without rows and bias, as facets declare them.
     input_parameters[2] = scope:declare({ kind = "facet", name = "read", size = "CELL_WIDTH * " .. width.text,
       tensors = { { "read.weight", { CELL, width.count }, scheme.weight(CELL, width.count) } } })
   end

@@ -42,6 +42,7 @@ function M.describe(device, op, members)
   local block, parent = op.block, op.scope
   local first, past = repetitions.write_range(block, repetitions.PASSES)
   local host_first, host_past = repetitions.write_range(block, cuda_lists.HOST_PASSES)
+  -- With progressive training, each step samples the number of passes, and the first passes have no gradient.
   local samples_passes = block.is_progressive and not parent.is_group
   return {
     name = block.name, article = wording.choose_article(block.name), state = block.name .. "_state",
@@ -87,9 +88,9 @@ local function list_inner(group)
   return lists.map(M.list_block_operations(group), function(op) return op.block end)
 end
 
--- C text of the index of a group's repetition, for the launch `at` of a phase. For a phase of the group or of an inner
--- block, the text computes it from at.layer, the index of a repetition of this group or block. For other phases it is
--- the index of the group's last repetition.
+-- C text of the index of a group's repetition. The C variable `at` describes the launch of a phase:
+--   a phase of the group or of an inner block   computed from at.layer, the index of this group's or block's repetition
+--   another phase                               the index of the group's last repetition
 local function write_group_index(device, group, record)
   local text = ""
   for _, inner in ipairs(lists.join({ group }, list_inner(group))) do

@@ -87,7 +87,7 @@ local function add_symbols(symbols, comment, name, arrays)
 end
 
 -- Adds the names of the task's axes, and the symbol that ends targets. Returns whether a symbol ends targets.
-local function add_names(facts, resolved, arrays)
+local function add_axes_and_end_symbol(facts, resolved, arrays)
   local token = features.is_causal(resolved) and find_token(facts.output_symbols, facts.end_symbol)
   if facts.axes then
     add_array(arrays, "Axes that distinguish examples.", "char *const", "axes",
@@ -126,7 +126,7 @@ local function describe_task(facts, resolved, arrays)
     pass_axis = find_pass_axis(facts, resolved),
     input_names = add_symbols(facts.input_symbols, "The symbols of inputs.", "input_symbols", arrays),
     output_names = add_symbols(facts.output_symbols, "The symbols of outputs.", "output_symbols", arrays),
-    has_end_symbol = add_names(facts, resolved, arrays),
+    has_end_symbol = add_axes_and_end_symbol(facts, resolved, arrays),
     options = add_options(facts, resolved.task.options, arrays),
     active_options = task_options.list_active(facts, resolved.task.options),
     lengths = facts.data and {} or {

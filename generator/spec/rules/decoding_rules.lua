@@ -17,7 +17,8 @@ function M.check(context, report)
   if report.find_origin(FIELD) and kind and not is_causal(context.resolved) then
     report.refuse(FIELD, "model.kind", ("%q"):format(kind), {
       what = "an encoder answers everything at once: there is nothing to decode",
-      expected = 'no such field; or model.kind = "decoder" or "encoder_decoder"', hint = "leave eval.decoding out" })
+      expected = 'no field eval.decoding; or model.kind = "decoder" or "encoder_decoder"',
+      hint = "leave out eval.decoding" })
   end
 end
 

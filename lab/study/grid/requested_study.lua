@@ -33,7 +33,8 @@ local M = {}
 
 -- The functions that write a study share `work`:
 --   axes          a list of axes:
---       field, name
+--       field     the path of the field that varies, such as "model.layers"
+--       name      the name of the axis
 --       flag      the flag with its value, as text
 --       names     a set, with the names of the values as texts
 --       lines     a line of the study for each value

@@ -77,6 +77,7 @@ const int *drawn = out; % section("begin_draw")
 % query_positions = query_positions .. " + " .. sample_times .. "T"
 % key_positions = key_positions .. " + " .. sample_times .. S
 % end
+% -- limits: C texts of the least and the greatest distance, and of whether all distances between them are listed
 % local limits = inline("limits_of_distances", "")
 % local sort_call = invoke("lh_sort_pairs", query_positions, key_positions, "T", S, limits, max_distances, "scratch", "out")
 for (int l = 0; l < ${PREFIX}RELATIVE_SETS; l++) { % if rows.set_count > 1 then

@@ -15,7 +15,7 @@ sums->${prefix}rows = reserve_reals(memory, used, ${stack.count} * ${attends.vec
 % section("make_tables")
 % if terms.by_offset then
 % slot("distance_of_row")
-/* The row of the table for a distance. Distances beyond -CLIP or ${rows.farthest} have the row of this limit. */
+/* The row of the table for a distance. A distance below -CLIP has the row of -CLIP, and a distance above ${rows.farthest} that of ${rows.farthest}. */
 INLINE int ${prefix}table_row(int distance) {
     int near = distance < ${rows.farthest} ? distance : ${rows.farthest};
     return (near > -${PREFIX}CLIP ? near : -${PREFIX}CLIP) + ${PREFIX}CLIP;

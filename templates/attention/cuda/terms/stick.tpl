@@ -35,15 +35,16 @@ INLINE ${return_type} ${prefix}break_stick(const ${prefix}head *a, const real qu
     return rest; % if own_value
 }
 % section("store_pairs")
+% -- the array `pairs` of the skeleton holds the misses of the pairs
 % if own_value then
 const real rest = ${prefix}break_stick(&a, query, i, weights, pairs);
 real own[${attends.head_part}];
 ${prefix}load_head(own, a.value + i * ${PREFIX}QUERY_STRIDE);
-real drest = ${prefix}dot_head(dout, own); /* gradient of what key j leaves of the stick */
+real drest = ${prefix}dot_head(dout, own); /* gradient of what the next visited key leaves of the stick */
 real weight = 0; % if own_key
 % else
 ${prefix}break_stick(&a, query, i, weights, pairs);
-real drest = 0; /* gradient of what key j leaves of the stick */
+real drest = 0; /* gradient of what the next visited key leaves of the stick */
 % end
 ${is_key} % section("is_key")
 % section("visit_pair")
