@@ -12,13 +12,13 @@
 -- share it. With several streams, each stream has its own draws and sites, and vectors added to tokens have draws that
 -- belong to no family (M.plan_input).
 --
--- The output's field `kind` is "index" if the family samples no positions. The cases, by the kind in the spec:
+-- If the family samples no positions, the output's field `kind` is "index". This is so with these kinds in the spec:
 --   "index"
 --   "grid": only tables of sinusoids read the cells of the grid
 --   "cyclic": the output has `period`; tables of rotations and of added vectors repeat after `period` positions
 --   "digits", "by_task": only vectors added to tokens use these positions (token_positions.lua)
 --   "randomized", if no facet of the family reads positions
--- Otherwise the output has fields of sampled positions:
+-- If the family samples positions, the output has these fields:
 --   kind           "randomized", or "sequence": every sequence of the batch has its own draw, in the workspace
 --   range          L, the number of positions to sample from: max_position in the spec
 --   first          the least position to sample from, 0 or 1
@@ -188,11 +188,12 @@ local function check_draws(view, report)
       notes = { report.note(reader, has_vectors and ('"%s"'):format(relative.kind) or encoding.score) } })
   end
   if encoding.additive then
-    -- T tokens have T positions, but only T - 1 distances. A range of T - 1 numbers is enough for these distances.
+    -- T tokens have T positions, but only T - 1 distances. If only distances are sampled, a sequence may have one token
+    -- more than the range has numbers.
     local samples_only_distances = positions.range == "one_based" and not predicates.samples_positions(view.resolved)
+    local extra_tokens = samples_only_distances and 1 or 0
     report.check_limit("encoding.positions.max_position", positions.max_position, "the range of positions",
-      "distinct positions are sampled from that range", 'use positions of kind "index"',
-      samples_only_distances and 1 or 0)
+      "distinct positions are sampled from that range", 'use positions of kind "index"', extra_tokens)
   end
 end
 
