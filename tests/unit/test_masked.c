@@ -1,6 +1,6 @@
 /* Masked labels that are not in the loss. The whole step of the CPU engine is compared with kernels/ref, which
- * divides by the counted labels of the batch. The masked labels are in all shards, or all in one shard; or no label
- * is masked, or every label. */
+ * divides by the counted labels of the batch. Cases: labels of all shards are masked, all labels of one shard, no
+ * label, and all labels. */
 #include "support/lh_test.h"
 
 #include <math.h>
@@ -153,7 +153,7 @@ static void check_step(bool (*masks_label)(uint32_t, uint32_t, int), int sequenc
     lh_parity_counts expected = lh_parity_count(&batch_data.batch, &m.spec, logits, batch_data.mask);
     lh_step_metrics metrics = make_step(&m);
     lh_assert_close(&metrics.sums.loss, &loss, 1, 1e-12, 0);
-    assert_int_equal(metrics.sums.positions, counted); /* labels in the loss, which masked labels are not */
+    assert_int_equal(metrics.sums.positions, counted); /* the labels in the loss; masked labels are left out */
     assert_int_equal(metrics.sums.counted, counted);
     assert_int_equal(metrics.sums.correct, expected.correct);
     assert_int_equal(metrics.sums.sequences, sequences);

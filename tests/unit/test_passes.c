@@ -205,21 +205,21 @@ static void test_drawn_passes_depend_on_seed_and_step(void **state) {
     }
 }
 
-/* The number of passes without gradient is uniform; the number of passes with gradient is uniform from 1 to the smaller
- * of MOST / 2 and the number of passes left. */
+/* With at most MAX_PASSES passes, the number of passes without gradient is uniform from 0 to MAX_PASSES - 1. The number
+ * of passes with gradient is uniform from 1 to MAX_PASSES / 2, or to the number of passes left if this is smaller. */
 static void test_drawn_passes_are_uniform(void **state) {
-    enum { MOST = 5, DRAWS = 20000 };
-    lh_spec spec = {.passes = MOST, .progressive = true};
-    int counts[MOST][MOST + 1] = {{0}};
+    enum { MAX_PASSES = 5, DRAWS = 20000 };
+    lh_spec spec = {.passes = MAX_PASSES, .progressive = true};
+    int counts[MAX_PASSES][MAX_PASSES + 1] = {{0}};
     for (uint32_t step = 0; step < DRAWS; step++) {
         int without_gradient = -1, passes = lh_draw_passes(&spec, lh_key_of_seed(3), step, &without_gradient);
-        assert_in_range(passes - without_gradient, 1, MOST / 2);
+        assert_in_range(passes - without_gradient, 1, MAX_PASSES / 2);
         counts[without_gradient][passes - without_gradient]++;
     }
-    for (int without_gradient = 0; without_gradient < MOST; without_gradient++)
-        for (int with_gradient = 1; with_gradient <= MOST / 2; with_gradient++) {
-            int choices = without_gradient == MOST - 1 ? 1 : MOST / 2;
-            double expected = with_gradient > choices ? 0 : (double)DRAWS / MOST / choices,
+    for (int without_gradient = 0; without_gradient < MAX_PASSES; without_gradient++)
+        for (int with_gradient = 1; with_gradient <= MAX_PASSES / 2; with_gradient++) {
+            int choices = without_gradient == MAX_PASSES - 1 ? 1 : MAX_PASSES / 2;
+            double expected = with_gradient > choices ? 0 : (double)DRAWS / MAX_PASSES / choices,
                    actual = counts[without_gradient][with_gradient];
             lh_assert_close(&actual, &expected, 1, 0, 5 * sqrt(expected));
         }

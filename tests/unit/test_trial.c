@@ -188,7 +188,7 @@ static void write_wrong_token_at_nine(lh_rng *rng, int n, lh_example *example) {
     if (n == 9) example->input[8] = 7;
 }
 
-static int get_length_but_0_at_four(int n) { return n == 4 ? 0 : n; }
+static int get_length_or_0_at_four(int n) { return n == 4 ? 0 : n; }
 
 static void test_trial_of_a_wrong_length_names_it(void **state) {
     own_task o;
@@ -198,7 +198,7 @@ static void test_trial_of_a_wrong_length_names_it(void **state) {
     lh_assert_ok(lh_try_lengths(&o.task, &short_lengths, lh_key_of_seed(1), &error), &error);
     lh_assert_error(lh_try_lengths(&o.task, &all_lengths, lh_key_of_seed(1), &error), LH_ERR_INPUT, &error,
                     "own.c: task length 9, example 0 of the evaluation: input[8] is 7");
-    o.task.output_length = get_length_but_0_at_four;
+    o.task.output_length = get_length_or_0_at_four;
     lh_assert_error(lh_try_lengths(&o.task, &short_lengths, lh_key_of_seed(1), &error), LH_ERR_INPUT, &error,
                     "own.c: task length 4: the header's formulas give 4 input and 0 output tokens");
     o.task.source = NULL; /* built-in tasks are not tried */
