@@ -6,7 +6,7 @@
 -- whether keys after a query are hidden. Output: nil if there are neither lines nor corners, or a mask
 -- (mask.lua) of kind "lines". A corner is the pair of query 0 and the last key. Fields of the mask:
 --   heads       a list with an entry for each head:
---     lines     the lines of the head, { step, key_factor, first, value }. With S keys, query i sees on a line the key
+--     lines     the lines of the head, { step, key_factor, first, value }. With S keys, a line shows query i the key
 --               with the index key_factor * S + first + step * i. key_factor is 1 if the line is counted from the last
 --               key, otherwise 0. value is the number in the spec divided by the softmax's temperature
 --     corner    whether the head has the corner, with value 0
@@ -26,8 +26,8 @@
 --
 -- The paper counts queries i and keys j from 1 and has n keys; specs count i and j from 0 and have S keys. Lines of
 -- direction -1 have the number (n + 1) - (i + j) in the paper, and (S - 1) - (i + j) in specs; both are 0 for the
--- anti-diagonal through the corner. A line of direction 0 with the number l = j in the paper has in specs the number
--- (l - 1) if a spec counts from the left, and (n - l) if it counts from the right.
+-- anti-diagonal through the corner. A line of direction 0 has the number l = j in the paper. In specs its number
+-- is (l - 1) if the spec counts from the left, and (n - l) if it counts from the right.
 
 local expression_text = require("expression.text")
 local lists = require("base.lists")
@@ -181,8 +181,8 @@ function M.make_mask(encoding, family, causal)
   return mask
 end
 
--- Whether an attention has corners but no lines. Earlier versions of Longhand ignored such corners, so the plan digest
--- covers this case.
+-- Returns the field corner_alone for the plan digest: true if an attention has corners but no lines. Earlier versions
+-- of Longhand ignored such corners, and their runs must have another digest.
 function M.identify_sums(plan)
   return { corner_alone = lists.any(plan.attentions, function(family)
     return family.mask.list and not family.mask.list[1]

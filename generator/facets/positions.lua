@@ -22,7 +22,7 @@
 --   kind           "randomized", or "sequence": every sequence of the batch has its own draw, in the workspace
 --   range          L, the number of positions to sample from: max_position in the spec
 --   first          the least position to sample from, 0 or 1
---   bound          the largest position + 1: the C constant MAX_POSITION, and the number of rows in tables
+--   bound          the largest position + 1: the value of the C constant MAX_POSITION, and the number of rows in tables
 --   sorted         whether positions ascend
 --   sorted_text    C text of `sorted`
 --   draws          the number of draws: the number of rows of shared->position, and in cross-attention also of

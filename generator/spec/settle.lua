@@ -65,7 +65,8 @@ function M.drop_replaced_task(context)
 end
 
 -- Resolves the labels in the loss: facts.loss becomes "all" or "counted" (mask 1); nil if the task masks no label.
--- The resolved task omits "counted" for examples in files, and "all" for other tasks.
+-- The resolved task has no field `loss` if its value is the usual one: "counted" for examples in files, "all" for
+-- other tasks.
 local function settle_loss(context, task_node, facts)
   local task, node = context.resolved.task, task_node.fields.loss
   local has_files = facts.data and not facts.data.is_generated

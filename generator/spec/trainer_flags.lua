@@ -28,8 +28,10 @@ function M.list_training(files)
   return lists.join(M.list_files(files), { files.init and "--init=" .. files.init.real })
 end
 
--- All flags by name, { kind, min, max }, and their names in order as items 1, 2, ... kind: the last part of
--- LH_OPTION_KIND; min, max: numbers, or nil for a constant of C.
+-- Returns a table with two kinds of keys:
+--   name of a flag   { kind, min, max }; kind: the last part of LH_OPTION_KIND; min, max: numbers, or nil for a
+--                    constant of C
+--   1, 2, ...        the names of the flags in order
 function M.read(root)
   local flags = {}
   for _, source in ipairs(SOURCES) do

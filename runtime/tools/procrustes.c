@@ -37,7 +37,7 @@ void dgesvd_(const char *jobu, const char *jobvt, const int *m, const int *n, do
 enum {
     MAX_SIDE = 1 << 14,     /* largest number of rows or columns of a table */
     MAX_ELEMENTS = 1 << 24, /* largest number of elements of a table */
-    BLOCK = 64              /* columns that LAPACK may process together, for the size of its workspace */
+    BLOCK = 64              /* LAPACK gets a workspace with which it processes this number of columns together */
 };
 enum { DONE = 0, INPUT = 1, USAGE = 2, ENVIRONMENT = 4 };
 

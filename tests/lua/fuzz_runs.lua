@@ -1,5 +1,5 @@
--- A fuzzer of the reader of run folders, report, compare, the ledger of sweeps and spec_writer: mutated run folders
--- must give valid pages or messages, and no file may be written outside of the folders of runs and pages.
+-- A fuzzer of the programs that read run folders: report, compare, the ledger of sweeps and spec_writer. Mutated run
+-- folders must give valid pages or messages, and no file may be written outside of the folders of runs and pages.
 --
 -- As a program, from the root (default: 2000 cases of seed 1; --case N prints and runs only case N):
 --

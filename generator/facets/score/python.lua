@@ -64,7 +64,8 @@ local ARGUMENTS = { { "distance", "distance" }, { "positions", "positions" }, { 
 --   value_width   the number of these values for a token, as text
 --   value_names   the names in `token_parameters` as text
 --   products    parameters whose products with queries or keys are values of tokens
---   queries     the dimension of queries in a tensor with a number for each query: -1 or -2
+--   queries     the dimension of queries in tensors with a number for each query, counted from the last: -1, or -2 if a
+--               dimension of keys follows
 --   text        the texts that decide whether two scores are equal
 -- and for each name that the function may read, such as `length`, whether it reads the name.
 local function describe_score(formula, crosses, key_prefix)

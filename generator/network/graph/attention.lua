@@ -108,7 +108,7 @@ local function find_family(scope, name, options)
   local net = scope.net
   local own_name = options.name or name
   local family, copy = net.families[name], net.families[own_name]
-  if not family and copy then -- the first run made this copy, but used no attention with the family's own name
+  if not family and copy then -- the first run used only the copy, so net.families lacks the family itself
     checks.fail(net, ("attention %s has the option { name = ... }, but no attention before it is named %q"):format(
       options.name, name), "block:attention(%q, queries, keys) for the first attention; only further attentions have "
         .. "{ name = ... }", name)

@@ -117,8 +117,8 @@ function M.derive_shared(plan)
     sinusoids = sinusoids, tables = has_sinusoids or sinusoids or has_any("rotates_rows") }
 end
 
--- Sets first_site of streams, the site in the counter of random numbers at which a stream's samples begin. The first
--- family with keys in the stream has the same first_site.
+-- Sets first_site of streams, the site in the counter of random numbers at which a stream's samples begin: the
+-- first_site of the first family whose keys are in the stream.
 local function settle_sites(plan)
   for _, stream in ipairs(plan.streams) do
     stream.first_site = 0
@@ -140,7 +140,7 @@ end
 --   distance_site   C text that is added to a draw's index for distances
 -- Queries and keys of one stream share a draw. The positions of a stream are sampled at the sites of its
 -- self-attention; but with a draw for each layer, cross-attention samples the positions of its keys at its own sites.
--- If one draw serves all layers, the families of encoding.layers share this draw.
+-- If one draw serves all layers, the families of all layers (the field encoding.layers of specs) share this draw.
 local function settle_sides(plan, family)
   local positions = family.positions
   family.sides = {}

@@ -26,7 +26,8 @@ local format_number, mean = sheets.format_number, statistics.mean
 local ALL_LAYERS = -1 -- the layer that stands for all layers together
 local FULL = "full" -- attention without a mask
 local MAX_DIVERGENCE = math.log(2) -- limit of Jensen and Shannon's divergence
-local CELL, MIN_PANEL = 18, 220 -- sides of a group in the picture and of a panel, in pixels
+local CELL = 18 -- side of the square of a pair of groups in the picture, in pixels
+local MIN_PANEL = 220 -- least side of a panel, in pixels
 
 -- Types of elements in traces: their bytes, and their format in string.pack.
 local ELEMENT_TYPES = { F32 = { bytes = 4, format = "=f" }, F64 = { bytes = 8, format = "=d" } }

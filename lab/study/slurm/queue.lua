@@ -88,10 +88,12 @@ function M.submit(script, array_job)
   lists.append(words, { "sbatch", "--parsable" })
   lists.append(words, array_job and { "--dependency=afterok:" .. array_job, "--kill-on-invalid-dep=yes" } or {})
   words[#words + 1] = script
-  local out, error_text = run_sbatch(words)
-  local job = out and ("\n" .. out .. "\n"):match("\n(%d+)[;\n]")
-  return job, not out and error_text or not job and ("sbatch printed no number of a job:\n  %s\n"):format(out
-    .. error_text) or nil
+  local out, message = run_sbatch(words)
+  if not out then
+    return nil, message
+  end
+  local job = ("\n" .. out .. "\n"):match("\n(%d+)[;\n]")
+  return job, not job and ("sbatch printed no number of a job:\n  %s\n"):format(out .. message) or nil
 end
 
 function M.cancel(jobs)
