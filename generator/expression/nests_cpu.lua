@@ -100,6 +100,7 @@ end
 function M.make_environment(build, class)
   local out, symbols, cross_symbols = leaves.make_environment(build, VARYING[class]), SYMBOLS[class],
     build.cross and CROSS_SYMBOLS[class] or {}
+  -- The nests of these classes have no loop besides the loop over lanes (emit.lua, levels).
   out.has_only_lane_level = class == "score" or class == "row" or class == "token"
   out.is_in_key_loop = class == "pair"
   function out.symbol(name)
@@ -156,8 +157,8 @@ function M.finish() end
 local GATHER_KINDS = { uniform = "gather_uniform", query = "gather_query", key = "gather_key",
   distance = "gather_distance", sum = "gather_sum", pair = "gather_pair" }
 
--- The address of a vector: the gradient of the running sum up to key j. Each lane has the part from its own queries.
--- Generated code adds up the lanes after the last query.
+-- The address of the gradient of the running sum up to key j. It is a vector: each lane holds the part from its own
+-- queries, and generated code adds up the lanes after the last query.
 local function write_lanes_address(t)
   return ("dr->lanes + (%s * dr->stride + j) * LANES"):format(t.head_row or "h")
 end

@@ -22,7 +22,7 @@
 --               cross-attention
 --   description   the visible keys in words
 --   causal      whether keys after a query are hidden
---   sees_all    always true: a query that sees no key on the lines of its head sees all keys
+--   sees_all    always true: a query without a key on the lines of its head sees all keys
 --
 -- The paper counts queries i and keys j from 1 and has n keys; specs count i and j from 0 and have S keys. Lines of
 -- direction -1 have the number (n + 1) - (i + j) in the paper, and (S - 1) - (i + j) in specs; both are 0 for the

@@ -58,7 +58,7 @@
 --                            (attention/terms.lua), nil if the facet is off
 --   export(family, context)   returns a table of the names that templates of Python read. Fields of context:
 --     crosses                whether keys are of another stream than queries
---     memory                 the prefix of names for the stream of the keys: "memory_" if crosses, otherwise ""
+--     key_prefix             the prefix of names for the stream of the keys: "memory_" if crosses, otherwise ""
 --     formula                the parsed score, or nil
 --     net                    the network
 --     extra_inputs, part_texts, calls, layer   `export` sets them; lab/export/pytorch.lua describes them

@@ -7,7 +7,7 @@
 --
 -- A draw is a sample of positions. It has an index in the table of draws of a pass, and a site, which selects its
 -- random numbers: 0 if the whole pass shares the draw, l + 1 if it belongs to block l. Facets with the same site and
--- range have the same positions. Vectors that are added to embeddings share one draw. With draw = "layer", each block
+-- range have the same positions. All vectors that are added to embeddings read draw 0. With draw = "layer", each block
 -- has a draw, as in Ruoss et al.'s released code: rotation, differences of positions, and vectors added in the block
 -- share it. With several streams, each stream has its own draws and sites, and vectors added to tokens have draws that
 -- belong to no family (M.plan_input).

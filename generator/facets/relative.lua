@@ -244,7 +244,7 @@ M.parts = { { name = "relative", rank = 60,
 function M.export(family, context)
   local relative = family.relative
   local kind = relative.kind ~= "none" and relative.kind
-  local input_name = context.memory .. "distance"
+  local input_name = context.key_prefix .. "distance"
   context.extra_inputs[input_name] = kind and not relative.counts_keys and true or context.extra_inputs[input_name]
   context.part_texts.relative = PYTHON_TEMPLATES[kind]
   context.calls.sinusoid = kind == "transformer_xl" or nil

@@ -30,7 +30,7 @@ local INPUT = 1
 --     part_texts            for each part of a facet, its files in templates/attention/python/terms
 local function collect_facets(op, formula)
   local family, crosses = op.family, op.q.stream ~= op.kv.stream
-  local context = { crosses = crosses, memory = crosses and "memory_" or "", formula = formula, net = op.scope.net,
+  local context = { crosses = crosses, key_prefix = crosses and "memory_" or "", formula = formula, net = op.scope.net,
     extra_inputs = {}, part_texts = {}, calls = {} }
   local variables = { heads = family.heads, crosses = crosses, part_texts = context.part_texts,
     dropout = op.dropout and ("%.9g"):format(op.dropout.rate) or false }

@@ -105,10 +105,11 @@ function M.export(family, context)
   if (family.score.kind or "none") == "none" or not context.formula then
     return { score = false, score_text = false, bucket = false, sum_between = false, sum_to_query = false }
   end
-  local score, extra_inputs = describe_score(context.formula, context.crosses, context.memory), context.extra_inputs
+  local key_prefix, extra_inputs = context.key_prefix, context.extra_inputs
+  local score = describe_score(context.formula, context.crosses, key_prefix)
   extra_inputs.positions = extra_inputs.positions or score.positions or nil
-  extra_inputs[context.memory .. "distance"] = extra_inputs[context.memory .. "distance"] or score.distance or nil
-  extra_inputs[context.memory .. "shared"] = #score.shared > 0 and find_shared_prefix(context.net, family) or nil
+  extra_inputs[key_prefix .. "distance"] = extra_inputs[key_prefix .. "distance"] or score.distance or nil
+  extra_inputs[key_prefix .. "shared"] = #score.shared > 0 and find_shared_prefix(context.net, family) or nil
   context.layer = score.layer
   local part_texts = context.part_texts
   part_texts.score, part_texts.bucket = { "scalar" }, score.bucket and { "buckets" }

@@ -227,7 +227,7 @@ function M.attend(scope, name, queries, keys, options)
   checks.read(scope, kv, "keys")
   local op = { kind = "attention", family = family, path = path, q = q, kv = kv, contribution = contribution,
     other_parameters = {}, is_named = options.name ~= nil }
-  scope:drop_weights(op, family.name, choose_rate(scope, family, options))
+  scope:drop_attention_weights(op, family.name, choose_rate(scope, family, options))
   if contribution then
     checks.read(scope, contribution, request.name)
   end

@@ -248,7 +248,7 @@ function Scope:add(residual, branch, rate)
 end
 
 Scope.push, Scope.attention, Scope.feedforward, Scope.recur = push, attention.attend, feedforward, recurrence.recur
-Scope.drop, Scope.drop_weights = dropouts.drop, dropouts.drop_weights
+Scope.drop, Scope.drop_attention_weights = dropouts.drop, dropouts.drop_attention_weights
 
 lists.update(Scope, inputs_and_outputs)
 

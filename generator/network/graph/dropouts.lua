@@ -58,7 +58,7 @@ end
 
 -- Applies dropout to the weights of an attention. op.mask stays nil: each target has its own way to store which weights
 -- are dropped.
-function M.drop_weights(scope, op, family_name, rate)
+function M.drop_attention_weights(scope, op, family_name, rate)
   op.dropout = find_dropout(scope.net, rate, "weights", "ATTENTION", "ATTENTION_" .. family_name:upper())
   if op.dropout then
     number_dropout(scope, op)

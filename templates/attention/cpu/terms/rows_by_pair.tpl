@@ -59,6 +59,7 @@ INLINE void add_${name}_row_gradients(const ${name}_head *head, int first, int b
 
 /* Adds the gradients of the rows of all pairs of query i; lanes are channels. */
 INLINE void ${name}_relative_rows_grad(const ${name}_head *head, int i, const ${name}_scratch *scratch) {
+    /* row: the channels of query i, by which each pair's row is multiplied */
     const real *row = scratch->rows + i * ${rows.vectors_per_query} * ${PREFIX}HEAD_WIDTH + ${PREFIX}HEAD_WIDTH;
     const int first_group = ${name}_first_group(head), group = ${has_query_bounds and "(i - first_group)" or "i"} / LANES;
     const real *dlogit = scratch->dlogits + group * ${name}_group_weights(head->${S}) + i % LANES;
