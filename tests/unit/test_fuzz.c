@@ -1,8 +1,10 @@
 /* The readers of tests/fuzz with mutated inputs: no crash, no hang, no report of a sanitizer.
  *
- * LH_FUZZ_CASES and LH_FUZZ_SEED select the number of cases and the seed (10000 of seed 1). Case N of a seed has the
- * same bytes on every machine. The cases run in a child process; if it ends early, the current case is named and stored
- * as fuzz-<target>-<seed>-<case> in the working directory. */
+ * LH_FUZZ_CASES: number of cases (default 10000)
+ * LH_FUZZ_SEED:  seed of the mutations (default 1)
+ *
+ * Case N of a seed has the same bytes on every machine. The cases run in a child process; if it ends early, the current
+ * case is named and stored as fuzz-<target>-<seed>-<case> in the working directory. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 
@@ -24,14 +26,14 @@ static uint64_t read_number_from_environment(const char *name, uint64_t fallback
 typedef struct target {
     const char *name;
     void (*read)(const uint8_t *data, size_t bytes);
-    uint8_t *(*make_seed)(int index, size_t *bytes); /* valid input number `index`, which cases mutate */
+    uint8_t *(*make_valid_input)(int index, size_t *bytes); /* cases mutate these inputs */
 } target;
 
 /* Reads all cases. *progress: the index of the current case. */
 static void run_cases(const target *t, uint64_t seed, uint32_t cases, volatile uint32_t *progress) {
     for (*progress = 0; *progress < cases; ++*progress) {
         size_t bytes;
-        uint8_t *data = lh_fuzz_case(t->make_seed, seed, *progress, &bytes);
+        uint8_t *data = lh_fuzz_case(t->make_valid_input, seed, *progress, &bytes);
         alarm(SECONDS_PER_CASE);
         t->read(data, bytes);
         free(data);
@@ -56,7 +58,7 @@ static void check_target(const target *t) {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && reached == cases) return;
     size_t bytes;
     char path[128];
-    uint8_t *data = lh_fuzz_case(t->make_seed, seed, reached, &bytes);
+    uint8_t *data = lh_fuzz_case(t->make_valid_input, seed, reached, &bytes);
     snprintf(path, sizeof path, "fuzz-%s-%llu-%u", t->name, (unsigned long long)seed, reached);
     lh_test_write(path, data, bytes);
     free(data);
@@ -73,8 +75,7 @@ static void test_line_readers_survive_any_bytes(void **state) {
     check_target(&(target){"lines", lh_fuzz_json_lines, lh_fuzz_json_lines_seed});
 }
 
-/* The seeds are valid: unmutated files are read to their end. */
-static void test_seeds_are_read(void **state) {
+static void test_inputs_without_mutations_are_read(void **state) {
     size_t bytes;
     uint8_t *data;
     for (int i = 0; (data = lh_fuzz_checkpoint_seed(i, &bytes)) != NULL; i++) {
@@ -90,7 +91,7 @@ static void test_seeds_are_read(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_seeds_are_read),
+        cmocka_unit_test(test_inputs_without_mutations_are_read),
         cmocka_unit_test(test_checkpoint_readers_survive_any_bytes),
         cmocka_unit_test(test_line_readers_survive_any_bytes),
     };

@@ -12,6 +12,8 @@
 
 enum { MAX_T = 9, H = 2, D = 3, C = H * D };
 
+static const double LEAST_DIVISOR = 1e-12; /* of normalised weights */
+
 /* Four keys and the query of token 1, which considers the keys in the order 2, 0, 3. */
 static void test_row_of_four_keys_has_known_weights(void **state) {
     const double logit[] = {0, 5, 1, -1}, expected[] = {0.134471, 0, 0.731059, 0.036165};
@@ -23,7 +25,7 @@ static void test_row_of_four_keys_has_known_weights(void **state) {
 }
 
 /* Logits of 0 give P = 1/2 everywhere, so weights halve in the order of the keys: nearer before farther, and right
- * before left. Beyond one end of the sequence the other side continues. */
+ * before left. After the last key of one side, only keys of the other side remain. */
 static void test_weights_of_equal_logits_halve_outwards(void **state) {
     static const double expected[5][5] = {{0, 1. / 2, 1. / 4, 1. / 8, 1. / 16},
                                           {1. / 4, 0, 1. / 2, 1. / 8, 1. / 16},
@@ -40,8 +42,8 @@ static void test_weights_of_equal_logits_halve_outwards(void **state) {
 
 static double log_sigmoid(double x) { return x < 0 ? x - log1p(exp(x)) : -log1p(exp(-x)); }
 
-/* log A_ij = log P_ij + c(min(i + d - [j > i], T - 1)) - c(i - d), where c is the running sum of log(1 - P),
- * with a zero at i. */
+/* log A_ij = log P_ij + c(min(i + d - [j > i], T - 1)) - c(i - d), where c is the running sum of log(1 - P)
+ * without the term of i. */
 static void test_row_matches_weights_by_logarithms(void **state) {
     for (int T = 1; T <= MAX_T; T++) {
         for (int i = 0; i < T; i++) {
@@ -118,8 +120,7 @@ static void test_attend_grad_matches_differences(void **state) {
         for (int flags = 0; flags < 4; flags++) check_gradients(tokens[i], flags & 1, flags & 2, -0.4);
 }
 
-/* Rows whose weights have sums near 1e-12, the least divisor. A larger sum divides its weights, so their sum becomes 1.
- * If the sum is smaller, the least divisor divides the weights. */
+/* The sums of weights are near LEAST_DIVISOR. The divisor is the larger of sum and LEAST_DIVISOR. */
 static void test_attend_divides_small_sums_by_the_least_divisor(void **state) {
     double q[MAX_T * C], k[MAX_T * C], v[MAX_T * C], out[MAX_T * C], weights[H * MAX_T * MAX_T], content_bias[C] = {0};
     double *filled[] = {q, k, v}, logits[H * MAX_T * MAX_T];
@@ -135,12 +136,13 @@ static void test_attend_divides_small_sums_by_the_least_divisor(void **state) {
                                     .logits = logits};
     lh_ref_geometric_attend(&shape, q, k, v, weights, out);
     for (int row = 0; row < H * MAX_T; row++) {
-        double total = 0, weights_only[MAX_T],
-               sum = lh_ref_geometric_row(MAX_T, row % MAX_T, logits + row * MAX_T, weights_only);
+        double total = 0, undivided[MAX_T],
+               sum = lh_ref_geometric_row(MAX_T, row % MAX_T, logits + row * MAX_T, undivided);
+        double expected = sum < LEAST_DIVISOR ? sum / LEAST_DIVISOR : 1;
         for (int j = 0; j < MAX_T; j++) total += weights[row * MAX_T + j];
-        assert_true(fabs(total - (sum < 1e-12 ? sum / 1e-12 : 1)) < EXACT);
-        high_count += sum > 1e-12;
-        low_count += sum < 1e-12;
+        assert_true(fabs(total - expected) < EXACT);
+        high_count += sum > LEAST_DIVISOR;
+        low_count += sum < LEAST_DIVISOR;
     }
     assert_true(high_count > 3 && low_count > 3);
 }

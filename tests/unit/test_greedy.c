@@ -62,8 +62,7 @@ static void decode(lh_engine *engine, const lh_condition *condition, decoded_exa
                  &error);
 }
 
-/* Whether greedy decoding of an example gives its target up to the last counted label: in the tested tasks no counted
- * label follows an uncounted one. */
+/* Whether greedy decoding gives all counted labels of an example. Checks that counted labels precede the others. */
 static bool decodes_to_target(const decoded_examples *d, int example) {
     const uint8_t *mask = d->batch.mask + example * d->labels;
     int counted = 0;
@@ -73,8 +72,8 @@ static bool decodes_to_target(const decoded_examples *d, int example) {
                   (size_t)counted * sizeof *d->answers) == 0;
 }
 
-/* Decoding with cached keys and values gives the bits of decoding by passes; each sequence ends at its first end
- * symbol. */
+/* Checks that decoding with cached keys and values gives the bits of decoding by passes, and that each sequence ends at
+ * its first end symbol. */
 static void check_against_passes(lh_engine *engine, const lh_condition *condition, const decoded_examples *cached) {
     static decoded_examples passes;
     passes = *cached;
@@ -93,7 +92,7 @@ static void check_against_passes(lh_engine *engine, const lh_condition *conditio
                         !lh_is_end_symbol(engine->spec, cached->answers[e * cached->labels + i]));
 }
 
-/* Counts right examples; both methods must agree on each. */
+/* Counts the examples that the teacher-forced pass answers exactly. Decoding must be exact for the same examples. */
 static int count_exact(lh_engine *engine, int n) {
     static decoded_examples d;
     lh_error error;
@@ -135,10 +134,10 @@ enum { LONG = 40, LONG_TOKENS = 200 };
 
 static void (*real_score)(const lh_cpu_step *step, const lh_cpu_block *block, lh_sums *sums);
 
-/* The index of an example's first error in the pass. The test chooses it so that errors are spread over all answers. */
+/* Returns the index of the wrong answer of an example. Wrong answers are spread over all indices. */
 static int choose_error(int example, int labels) { return example * 7 % labels; }
 
-/* Writes answers of a pass with first errors at choose_error. */
+/* Writes the labels as answers, with one wrong answer in each sequence. */
 static void write_errors(const uint16_t *labels, int first, int sequences, int count, uint16_t *answers) {
     memcpy(answers, labels, (size_t)(sequences * count) * sizeof *answers);
     for (int s = 0; s < sequences; s++) {
@@ -152,9 +151,9 @@ static void score_with_errors(const lh_cpu_step *step, const lh_cpu_block *block
     write_errors(block->labels, (int)block->first_example, block->sequences, step->shape.labels, block->answers);
 }
 
-/* An evaluation decodes each sequence from its first error in the pass on. In a block, these errors are far apart. The
+/* An evaluation keeps the answers of the teacher-forced pass up to its first error, and decodes the later answers. All
  * answers must equal those that are decoded by passes. */
-static void check_errors(const lh_spec *spec) {
+static void check_decoding_after_errors(const lh_spec *spec) {
     static uint16_t input[EXAMPLES * LONG_TOKENS], target[EXAMPLES * LONG_TOKENS], actual[EXAMPLES * LONG_TOKENS],
         expected[EXAMPLES * LONG_TOKENS];
     static uint8_t mask[EXAMPLES * LONG_TOKENS];
@@ -204,16 +203,16 @@ static void check_errors(const lh_spec *spec) {
     engine->ops->close(engine);
 }
 
-static void test_own_answers_continue_after_an_error_at_any_token(void **state) {
-    check_errors(&longhand_spec_parity_float64_decoder_alibi);
-    check_errors(&longhand_spec_parity_float64_encoder_decoder);
-    check_errors(&longhand_spec_parity_float64_drawn_pair);
+static void test_decoding_continues_after_an_error_at_any_answer(void **state) {
+    check_decoding_after_errors(&longhand_spec_parity_float64_decoder_alibi);
+    check_decoding_after_errors(&longhand_spec_parity_float64_encoder_decoder);
+    check_decoding_after_errors(&longhand_spec_parity_float64_drawn_pair);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact_match_equals_greedy_decoding),
-        cmocka_unit_test(test_own_answers_continue_after_an_error_at_any_token),
+        cmocka_unit_test(test_decoding_continues_after_an_error_at_any_answer),
     };
     return cmocka_run_group_tests_name("greedy", tests, NULL, NULL);
 }

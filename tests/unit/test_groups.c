@@ -187,7 +187,7 @@ static double compute_weighted_sum(const lh_eval_result *results, int count, boo
     return sum;
 }
 
-/* The groups along any axes have the same examples in total. */
+/* Groups by length and groups by axes cover the same examples. */
 static void test_evaluations_by_axes_and_by_length_have_equal_sums(void **state) {
     toy_files f;
     lh_groups two_axes;
@@ -265,7 +265,7 @@ static void test_lines_of_another_set_are_not_taken(void **state) {
 
 /* ---- comparison with training ---- */
 
-static void add_axis(toy_files *f) {
+static void add_axis_trained(toy_files *f) {
     static const char *const axis[] = {"digits", "carry", "trained"};
     f->task.axis = axis;
     f->task.axes = 3;
@@ -279,7 +279,7 @@ static void open_with_trained(toy_files *f, const char *directory) {
                                         "{\"input\":[4],\"target\":[3],\"digits\":3,\"trained\":0}\n";
     make_spec(f, lh_test_write_text(directory, "train.jsonl", train_lines),
               lh_test_write_text(directory, "held.jsonl", held_out), NULL);
-    add_axis(f);
+    add_axis_trained(f);
     open_corpus(f);
 }
 
@@ -298,8 +298,8 @@ static void check_lines(const char *path, const char *const *ends, int count) {
     free(text);
 }
 
-/* Lines record the share of trained examples, and axes beyond training; evaluations of new examples alone have
- * separate lines. */
+/* The key `trained` has the share of examples that are also training examples. The key `beyond` lists the axes on which
+ * the group is beyond training. Lines of evaluations without training examples have the key `novel`. */
 static void test_evaluation_lines_compare_with_training(void **state) {
     const lh_by digits = {.count = 1, .axes = {{.axis = DIGITS, .all = true}}};
     const char *path = lh_test_path(*state, "eval.jsonl");

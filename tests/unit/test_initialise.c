@@ -8,14 +8,14 @@
 #include "longhand/math.h"
 #include "toy_spec.h"
 
-/* Each of the following tensors has 50,000 values. A row of memory has 300 numbers, a row of each tensor. */
-enum { ROWS = 500, COLUMNS = 100, COUNT = ROWS * COLUMNS };
+/* Three tensors with COUNT values each. A row of memory consists of one row of each tensor. */
+enum { ROWS = 500, COLUMNS = 100, COUNT = ROWS * COLUMNS, STRIDE = 3 * COLUMNS };
 
 /* Fields: name, rank, shape, offset, stride, kind of initial values, deviation or bound, learned. */
 static const lh_tensor large_tensors[] = {
-    {"normal", 2, {ROWS, COLUMNS}, 0, 300, LH_INIT_NORMAL, 0.5, true},
-    {"cut", 2, {ROWS, COLUMNS}, 100, 300, LH_INIT_TRUNCATED_NORMAL, 0.5, true},
-    {"uniform", 2, {ROWS, COLUMNS}, 200, 300, LH_INIT_UNIFORM, 0.3, true},
+    {"normal", 2, {ROWS, COLUMNS}, 0, STRIDE, LH_INIT_NORMAL, 0.5, true},
+    {"cut", 2, {ROWS, COLUMNS}, COLUMNS, STRIDE, LH_INIT_TRUNCATED_NORMAL, 0.5, true},
+    {"uniform", 2, {ROWS, COLUMNS}, 2 * COLUMNS, STRIDE, LH_INIT_UNIFORM, 0.3, true},
 };
 
 /* Returns the initial values of a tensor of large_tensors. */
@@ -26,7 +26,7 @@ static const double *initialise_large(int tensor) {
     spec.tensor_count = 3;
     spec.parameter_storage = 3 * COUNT;
     lh_initialise(&spec, 1, 8, vector);
-    for (int i = 0; i < COUNT; i++) values[i] = vector[i / COLUMNS * 300 + i % COLUMNS + tensor * 100];
+    for (int i = 0; i < COUNT; i++) values[i] = vector[i / COLUMNS * STRIDE + i % COLUMNS + tensor * COLUMNS];
     return values;
 }
 
@@ -91,8 +91,8 @@ static void test_uniform_values_have_their_moments(void **state) {
     assert_true(min_value >= -0.3 && min_value < -0.2999 && max_value < 0.3 && max_value > 0.2999);
 }
 
-/* A value is (2 k / 2^24 - 1) times the bound, where k is the 24 highest bits of the word; as a float it is below the
- * bound. */
+/* A value is (2 k / 2^24 - 1) times the bound, where k is the 24 highest bits of the word. The largest value as
+ * a float is below the bound. */
 static void test_uniform_values_have_the_documented_bits(void **state) {
     enum { SAMPLES = 4096 };
     static float narrow[SAMPLES];
@@ -113,8 +113,8 @@ static void test_uniform_values_have_the_documented_bits(void **state) {
     assert_true((float)(0.1 * (double)(0xffffff / 8388608.0 - 1.0)) < 0.1f);
 }
 
-/* Element e of tensor t is word e % 4 of block e / 4 at example t. The toy's key has rows of 4 elements, which
- * begin at the elements 292, 304, ... of the storage. */
+/* Element e of tensor t is word e % 4 of block e / 4 at example t. The toy's tensor `key` has rows of 4
+ * elements, which begin at the elements 292, 304, ... of the storage. */
 static void test_values_have_the_documented_counter(void **state) {
     static double actual[TOY_STORAGE];
     lh_initialise(&lh_toy_spec, 77, 8, actual);

@@ -170,7 +170,8 @@ static void test_task_reports_progress(void **state) {
 
 /* ---- files ---- */
 
-/* Lines of a file: one puzzle for each number of vectors. A reader accepts equal lines in place of rotated copies. */
+/* Lines of a file: one puzzle for each number of vectors. The published file has a puzzle and two rotated copies; three
+ * equal lines are also valid. */
 #define NAMES "id,vectors,grid_rowmajor,answer\n"
 #define PUZZLE_1 "0,1,123?............,4\n"
 #define PUZZLE_2 "1,2,12.?...3........,4\n"
@@ -239,7 +240,7 @@ static void test_invalid_file_is_refused(void **state) {
     }
 }
 
-/* The puzzle's only answer follows only after other cells are filled, so its number of vectors is 0. */
+/* The puzzle has one answer, but other cells must be filled first, so its number of vectors is 0. */
 static void test_file_with_a_puzzle_of_several_steps_is_refused(void **state) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(9), 0, 0, 0);
     char grid[LATIN_CELLS + 1], text[128];
@@ -271,8 +272,8 @@ static void test_file_with_a_byte_0_is_refused(void **state) {
     lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, &error), LH_ERR_INPUT, &error, "is 0\n  expected: text");
 }
 
-/* The plan's digest covers the bytes of the file; a flag may give another path. */
-static void test_file_other_than_the_plan_s_is_refused(void **state) {
+/* A flag may give another path than the plan, but the file must have the planned digest. */
+static void test_file_with_another_digest_is_refused(void **state) {
     static const char text[] = NAMES PUZZLE_1 PUZZLE_1 PUZZLE_1 PUZZLE_2 PUZZLE_2 PUZZLE_2 PUZZLE_3 PUZZLE_3 PUZZLE_3;
     char digest[LH_SHA256_TEXT];
     fixture f;
@@ -370,7 +371,7 @@ int main(void) {
         lh_test_in_directory(test_file_is_read_in_both_alphabets),
         lh_test_in_directory(test_invalid_file_is_refused),
         lh_test_in_directory(test_file_with_a_puzzle_of_several_steps_is_refused),
-        lh_test_in_directory(test_file_other_than_the_plan_s_is_refused),
+        lh_test_in_directory(test_file_with_another_digest_is_refused),
         lh_test_in_directory(test_file_with_a_byte_0_is_refused),
         lh_test_in_directory(test_mutated_files_are_read_or_refused),
         cmocka_unit_test(test_published_file_matches_its_paper),

@@ -39,7 +39,7 @@ static int count_givens(const char *grid, bool is_row, int line) {
     return count;
 }
 
-/* Whether every blank of the line except the probe has the symbol in the line that crosses it. */
+/* Whether each blank of the line except the probe is crossed by a line that has the symbol. */
 static bool has_crossing_everywhere(const char *grid, bool is_row, int line, char symbol) {
     for (int i = 0; i < 4; i++)
         if (grid[get_cell(is_row, line, i)] == '.' && !has_symbol(grid, !is_row, i, symbol)) return false;
@@ -109,7 +109,7 @@ static void test_squares_are_all_latin_squares_of_order_four(void **state) {
             assert_int_equal(latin_collect_column_symbols(squares[i], line), 15);
         }
         assert_int_equal(latin_count_bits(squares[i]), LATIN_CELLS);
-        if (i > 0) assert_true(squares[i] != squares[i - 1]); /* squares are sorted by cells */
+        if (i > 0) assert_true(squares[i] != squares[i - 1]); /* equal squares would be neighbours */
     }
 }
 

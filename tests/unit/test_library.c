@@ -16,13 +16,13 @@ enum { MOST_VALUES = 50000 };
 /* An entry of the library (a preset), with random inputs, and its results. */
 typedef struct entry_case {
     const library_entry *entry;
-    double values[MOST_VALUES];      /* all parameters: for each one, its layers */
+    double values[MOST_VALUES];      /* values of all parameters; those of one parameter are ordered by layer */
     double gradients[MOST_VALUES];   /* result: gradients of `values` */
     int32_t sampled[LAYERS][TOKENS]; /* random distances, ascending from 0 */
     double logits[PAIRS];
-    double weights[PAIRS]; /* gradients of the scores */
-    double scores[PAIRS];  /* result */
-    double slopes[PAIRS];  /* result: gradients of the logits */
+    double score_gradients[PAIRS];
+    double scores[PAIRS];          /* result */
+    double logit_gradients[PAIRS]; /* result */
 } entry_case;
 
 static void randomise(lh_rng *rng, int count, double *out) {
@@ -36,15 +36,19 @@ static int count_values(const library_entry *entry) {
     return count;
 }
 
-/* The first value of a parameter in a layer. */
-static const double *find_parameter(const entry_case *w, const char *name, int layer) {
-    const double *values = w->values;
+/* Returns the index in `values` of a parameter's first value in a layer. */
+static int find_index(const entry_case *w, const char *name, int layer) {
+    int first = 0;
     for (const library_parameter *p = w->entry->parameters; p->name; p++) {
-        if (strcmp(p->name, name) == 0) return values + (p->layers > 1 ? layer * p->count : 0);
-        values += p->layers * p->count;
+        if (strcmp(p->name, name) == 0) return first + (p->layers > 1 ? layer * p->count : 0);
+        first += p->layers * p->count;
     }
     fail_msg("%s has no parameter %s", w->entry->name, name);
-    return NULL;
+    return -1;
+}
+
+static const double *find_parameter(const entry_case *w, const char *name, int layer) {
+    return w->values + find_index(w, name, layer);
 }
 
 static entry_case *open_entry(const library_entry *entry) {
@@ -53,10 +57,10 @@ static entry_case *open_entry(const library_entry *entry) {
     w->entry = entry;
     lh_rng rng = lh_rng_at(lh_key_of_seed(31), 0, 0, 0);
     randomise(&rng, PAIRS, w->logits);
-    randomise(&rng, PAIRS, w->weights);
+    randomise(&rng, PAIRS, w->score_gradients);
     randomise(&rng, count_values(entry), w->values);
     if (strncmp(entry->name, "fire", 4) == 0) { /* thresholds below and above TOKENS */
-        double *threshold = w->values + (find_parameter(w, "threshold", 0) - w->values);
+        double *threshold = w->values + find_index(w, "threshold", 0);
         for (int l = 0; l < LAYERS; l++) threshold[l] *= 0.3;
     }
     for (int l = 0; l < LAYERS; l++)
@@ -66,7 +70,7 @@ static entry_case *open_entry(const library_entry *entry) {
 
 static void run_entry(entry_case *w) {
     w->entry->run(w->values, w->entry->samples_distances ? (const int32_t(*)[TOKENS])w->sampled : NULL, w->logits,
-                  w->weights, w->scores, w->slopes, w->gradients);
+                  w->score_gradients, w->scores, w->logit_gradients, w->gradients);
 }
 
 /* ---- the papers' formulas ---- */
@@ -107,8 +111,8 @@ static double kerple_power(const pair_case *c) {
     return lh_ref_kerple_power(c->pair, exp(get_head_value(c, "log_p")), 2 / (1 + exp(-get_head_value(c, "raw_a"))));
 }
 
-/* The paper's formula, with input weights times `sign`, for a query with this farthest key. */
-static double compute_fire(const pair_case *c, int farthest, int sign) {
+/* Computes the paper's formula with input weights times `sign`. normaliser: distance of the farthest key. */
+static double compute_fire(const pair_case *c, int normaliser, int sign) {
     double weight[32], output[32 * HEADS], offset[HEADS] = {0};
     int head = c->indices.head;
     for (int k = 0; k < 32; k++) {
@@ -123,7 +127,7 @@ static double compute_fire(const pair_case *c, int farthest, int sign) {
                                       .input_offset = find_parameter(c->w, "bias", c->layer),
                                       .output_weight = output,
                                       .output_offset = offset};
-    return lh_ref_fire((lh_ref_pair){head, HEADS, farthest, farthest - abs(c->distance)}, &p);
+    return lh_ref_fire((lh_ref_pair){head, HEADS, normaliser, normaliser - abs(c->distance)}, &p);
 }
 
 /* The share of a key to the right is negative, which is equivalent to negated input weights. The normaliser is the
@@ -220,8 +224,8 @@ static void check_scores(const library_entry *entry) {
         expected[e] = factors[e] * w->logits[e] + (f->bias ? f->bias(&c) : 0);
     }
     lh_assert_close(w->scores, expected, PAIRS, 1e-12, 1e-11); /* sums of 64 cosines of angles up to a thousand */
-    for (int e = 0; e < PAIRS; e++) expected[e] = factors[e] * w->weights[e];
-    lh_assert_close(w->slopes, expected, PAIRS, 1e-14, 0);
+    for (int e = 0; e < PAIRS; e++) expected[e] = factors[e] * w->score_gradients[e];
+    lh_assert_close(w->logit_gradients, expected, PAIRS, 1e-14, 0);
     free(expected);
     free(w);
 }
@@ -236,10 +240,10 @@ static void test_scores_of_every_preset_equal_their_closed_form(void **state) {
     assert_int_equal(count, 2 * FORMULA_COUNT);
 }
 
-static double objective(entry_case *w) {
+static double compute_objective(entry_case *w) {
     double sum = 0;
     run_entry(w);
-    for (int e = 0; e < PAIRS; e++) sum += w->weights[e] * w->scores[e];
+    for (int e = 0; e < PAIRS; e++) sum += w->score_gradients[e] * w->scores[e];
     return sum;
 }
 
@@ -257,9 +261,9 @@ static void check_direction(entry_case *w, const library_parameter *p, int first
     for (int i = 0; i < count; i++) expected += w->gradients[first + i] * direction[i];
     memcpy(old_values, w->values + first, (size_t)count * sizeof *old_values);
     for (int i = 0; i < count; i++) w->values[first + i] = old_values[i] + step * direction[i];
-    upper = objective(w);
+    upper = compute_objective(w);
     for (int i = 0; i < count; i++) w->values[first + i] = old_values[i] - step * direction[i];
-    lower = objective(w);
+    lower = compute_objective(w);
     memcpy(w->values + first, old_values, (size_t)count * sizeof *old_values);
     double actual = (upper - lower) / (2 * step);
     lh_assert_close(&actual, &expected, 1, 1e-6, 1e-5); /* sums of PAIRS numbers */
@@ -289,7 +293,8 @@ typedef struct initial_value {
     double spread; /* standard deviation or bound of random values; 0: they are not random */
 } initial_value;
 
-/* T5: width^-1/2 at width 64. FIRE: PyTorch's linear layers have uniform weights and biases within fan_in^-1/2. */
+/* T5: width^-1/2 at width 64. FIRE: PyTorch's linear layers have uniform weights and biases with the bound
+ * fan_in^-1/2. The rows of fire are also those of fire_causal. */
 static const initial_value INITIAL_VALUES[] = {
     {"t5", "bias", 1, 0, 0.125},
     {"kerple_log", "log_p", 1, 0, 0.5},
@@ -310,11 +315,11 @@ static const initial_value INITIAL_VALUES[] = {
 
 static void check_initial_values(const library_entry *entry, const library_parameter *p) {
     for (size_t i = 0; i < sizeof INITIAL_VALUES / sizeof *INITIAL_VALUES; i++) {
-        const initial_value *b = &INITIAL_VALUES[i];
-        if (strncmp(b->entry, entry->name, strlen(b->entry)) != 0 || strcmp(b->parameter, p->name) != 0) continue;
+        const initial_value *row = &INITIAL_VALUES[i];
+        if (strncmp(row->entry, entry->name, strlen(row->entry)) != 0 || strcmp(row->parameter, p->name) != 0) continue;
         assert_null(p->start);
-        assert_int_equal(p->layers, b->layers);
-        assert_true(p->number == b->number && p->spread == b->spread);
+        assert_int_equal(p->layers, row->layers);
+        assert_true(p->number == row->number && p->spread == row->spread);
         return;
     }
     assert_string_equal(entry->name, "alibi_learned");

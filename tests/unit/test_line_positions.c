@@ -91,7 +91,7 @@ static void test_bad_positions_are_errors_with_file_and_line(void **state) {
                     "x.tsv:2: positions[1] is not an integer");
 }
 
-/* Without positions of lines the key has no meaning, whatever its value. */
+/* A spec that takes no positions from lines ignores the key `positions`, whatever its value. */
 static void test_other_specs_ignore_positions(void **state) {
     toy_files f;
     toy_open_files(&f, lh_test_write_text(*state, "x.jsonl", "{\"input\":[1],\"target\":[1],\"positions\":\"none\"}\n"),

@@ -74,7 +74,7 @@ int fstatfs(int file, struct statfs *found) {
     return 0;
 }
 
-/* Makes the name of a temporary file of a process, at this or another start (boot id) of a machine. */
+/* Returns the path of a temporary file that a process made. boot: id of the start of the machine. */
 static const char *name_temporary(const char *directory, const char *boot, pid_t process) {
     static char name[128];
     snprintf(name, sizeof name, ".longhand-%s.%d-7.tmp", boot, (int)process);
@@ -93,6 +93,7 @@ static pid_t make_ended_process(void) {
  * alive on another machine. */
 static void test_lock_removes_temporary_files_of_ended_processes_only(void **state) {
     lh_error error;
+    static const char earlier_boot[] = "0f0f0f0f-0000-4000-8000-0123456789ab";
     char boot[64] = "";
     int handle;
     bool is_exclusive;
@@ -105,8 +106,8 @@ static void test_lock_removes_temporary_files_of_ended_processes_only(void **sta
         write_text(name_temporary(*state, boot, dead), "");
         write_text(name_temporary(*state, boot, getpid()), "");
         write_text(name_temporary(*state, boot, living), "");
-        write_text(name_temporary(*state, "0f0f0f0f-0000-4000-8000-0123456789ab", living), "");
-        write_text(name_temporary(*state, "0f0f0f0f-0000-4000-8000-0123456789ab", dead), "");
+        write_text(name_temporary(*state, earlier_boot, living), "");
+        write_text(name_temporary(*state, earlier_boot, dead), "");
         lh_assert_ok(lh_lock_directory(*state, &handle, &is_exclusive, &error), &error);
         assert_false(lh_test_exists(name_temporary(*state, boot, dead)));
         assert_false(lh_test_exists(name_temporary(*state, boot, getpid())));
