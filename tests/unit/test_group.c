@@ -159,7 +159,7 @@ static void test_nothing_is_written_through_a_link(void **state) {
     assert_true(lh_test_exists(lh_test_path(*state, "ours/" PLAN "lr0.01-seed4/run.json")));
 }
 
-/* Names of folders are bytes; a finished run is recognised by its run.json. */
+/* The name is not valid UTF-8. */
 static void test_missing_finds_runs_in_a_folder_with_any_bytes_as_name(void **state) {
     run_toy(state, 0, "train --out p\xff --steps 5 --no-eval");
     lh_run_result result = run_toy(state, 0, "train --out p\xff --steps 5 --no-eval --missing");
@@ -242,7 +242,7 @@ static void test_replicas_overfit_fixed_examples_or_explain_why_not(void **state
     run_toy(state, 0, "train --out . --overfit 1 --seeds 0:1 --steps 20000 --learning-rate 0.02 --log-every 100");
 }
 
-/* One thread: a child of a process with an OpenMP team cannot have another team. */
+/* The child trains with one thread, since a forked process cannot start an OpenMP team after its parent had one. */
 static void test_each_replica_resumes_after_sigterm(void **state) {
     int status;
     fflush(NULL);
@@ -250,8 +250,8 @@ static void test_each_replica_resumes_after_sigterm(void **state) {
     if (child == 0)
         _exit(lh_run_main(&toy, *state, "train --out cut --seeds 3:5 --steps 3000000000 --threads 1 --no-eval", NULL)
                   .code);
-    const char *last = lh_test_path(*state, "cut/" PLAN "lr0.01-seed5/metrics.jsonl");
-    for (int i = 0; i < 4000 && !lh_test_exists(last); i++) usleep(5000);
+    const char *last_metrics = lh_test_path(*state, "cut/" PLAN "lr0.01-seed5/metrics.jsonl");
+    for (int i = 0; i < 4000 && !lh_test_exists(last_metrics); i++) usleep(5000);
     kill(child, SIGTERM);
     waitpid(child, &status, 0);
     assert_true(WIFEXITED(status));

@@ -88,7 +88,7 @@ static double get_head_value(const pair_case *c, const char *name) {
 
 static double alibi(const pair_case *c) { return lh_ref_alibi_half_step(c->pair); }
 
-/* The mask hides keys to the right. For them the formula would give a reward. */
+/* For keys to the right, which the mask of the preset hides, the formula gives a positive bias. */
 static double alibi_causal(const pair_case *c) {
     return c->distance <= 0 ? lh_ref_alibi(c->pair) : -lh_ref_alibi(c->pair);
 }

@@ -94,7 +94,7 @@ static void test_end_symbols_are_added(void **state) {
                     "x.jsonl:1: target[0] is task.end_symbol\n  expected: this symbol only at the end of targets");
 }
 
-/* An alphabet with the blank splits every text into characters. */
+/* If the blank is a symbol, texts are split into characters, not at blanks. */
 static void test_blank_may_be_a_symbol(void **state) {
     static const char *const names[] = {"a", " ", "b", "c", "d"};
     const uint16_t expected[] = {0, 1, 2, 2};

@@ -89,8 +89,9 @@ static pid_t make_ended_process(void) {
     return child;
 }
 
-/* On a local file system no process of an earlier start of the machine can be alive; on a network file system it may be
- * alive on another machine. */
+/* A temporary file with another boot id:
+ * - on a local file system, its process has ended, since the machine was started again;
+ * - on a network file system, its process may run on another machine. */
 static void test_lock_removes_temporary_files_of_ended_processes_only(void **state) {
     lh_error error;
     static const char earlier_boot[] = "0f0f0f0f-0000-4000-8000-0123456789ab";

@@ -70,8 +70,8 @@ static void read_checksum(void **state, const char *name, char checksum[17]) {
     free(text);
 }
 
-/* Without a flag, training starts from the file that the plan names, whatever the folder of the run; another file
- * is refused, and no file is changed. */
+/* Without the flag --init, training starts from the file that the plan names. If --init names a file with another
+ * checksum, training is refused and changes no file. */
 static void test_planned_init_refuses_other_files(void **state) {
     char checksum[17];
     run_toy(state, 0, "train --out a --steps 10 --no-eval");
