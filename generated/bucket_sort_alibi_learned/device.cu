@@ -317,7 +317,8 @@ INLINE void team_barrier(team *t) {
  * each element. */
 
 /* to[c] += the sum of sums[c] over all threads, for c < count: lanes of a warp are added as a tree, then the warps in
- * order. staging: THREADS elements of shared memory. Ends with a barrier. */
+ * order. A round of the loop adds WARP elements, or those that are left. Ends with a barrier.
+ * staging: THREADS elements of shared memory */
 INLINE void add_block_sums(real *to, const real *sums, int count, real *staging) {
     const int thread = (int)threadIdx.x, warp = thread / WARP;
     for (int start = 0; start < count; start += WARP) {

@@ -88,8 +88,9 @@ function Builder:make(op, arguments, payload, fields)
   return self.nodes[key]
 end
 
--- A node whose value is a number. keeps_integers: whether the type is integer if all arguments are integers; in all
--- other cases the type is real. low, high: the range, in which a NaN stands for an unknown bound.
+-- A node whose value is a number.
+--   keeps_integers   true: integer arguments give an integer result; otherwise the result is real
+--   low, high        the range, in which a NaN stands for an unknown bound
 function Builder:make_result(op, arguments, keeps_integers, low, high, linear_form)
   local has_known_range, are_integers = true, true
   for _, argument in ipairs(arguments) do
@@ -191,8 +192,8 @@ function Builder:value(p)
   return self:leaf("value", p.name, { parameter = p })
 end
 
--- If the term of sum_between must not read a node, returns the node's description for a message; else nil. The term may
--- read only values of tokens, constants and x.head. symbol_names: nil, or node -> the symbol's name in the spec.
+-- The term of sum_between may read only values of tokens, constants and x.head. If `node` is another node, returns its
+-- description for a message; else nil. symbol_names: nil, or node -> the symbol's name in the spec.
 function M.describe_unsummable(node, symbol_names)
   local p, name = node.parameter, symbol_names and symbol_names[node]
   if name and name ~= "head" then

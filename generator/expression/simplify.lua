@@ -1,10 +1,10 @@
 -- Makes the node for an operation of a score in its simplest form, with its type and range. functions.lua makes the
 -- nodes for functions of numbers, such as exp.
 --
--- Input: a builder b (ir.lua) and nodes of the right types. Output: a node, or nil and a problem. A simplification
--- changes the value of a real only by rounding: constants are computed, terms of 0 and factors of 1 are dropped, minus
--- signs move outwards, combinations of the indices of query and key become their difference or sum, and ranges decide
--- comparisons if they can.
+-- Input: a builder b (ir.lua) and nodes of the right types. Output: a node, or nil and a problem. Simplifications:
+-- constants are computed, terms of 0 and factors of 1 are dropped, minus signs move outwards, combinations of the
+-- indices of query and key become their difference or sum, and comparisons whose result follows from ranges are
+-- computed. They change the value of a real only by rounding.
 --
 -- A linear form { q, k, c } stands for the number q * query_index + k * key_index + c; a node with this value has the
 -- form in node.linear_form.

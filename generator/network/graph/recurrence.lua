@@ -37,8 +37,8 @@ local VALUE = 16 -- width of a written value: CELL, filled up to whole vectors
 -- The end of the generated comment on a buffer of the form "steps"; the comment begins with the shape.
 local COMMENT = "in training; rows of one step in evaluation"
 
--- The width of a buffer that holds a stack. Its text computes the size of the stack in C from the sequence's length. As
--- the generator knows no length, its count is the size of one cell (max_cells in buffers.lua).
+-- The width of a buffer that holds a stack. The field `text` computes the size of the stack in C from the sequence's
+-- length. The generator knows no length, so the field `count` is the size of one cell (max_cells in buffers.lua).
 local function make_stack_width(op)
   return { text = ("count_stack_numbers(w->length, %s)"):format(op.cells and "CELLS" or "w->length"), count = CELL }
 end

@@ -130,7 +130,8 @@ local HINTS = {
   pow = "apply min and max to the base and the exponent",
 }
 -- The hint for log, log1p and sqrt.
-local DOMAIN_HINT = "apply max to the argument, or replace it by -log_sigmoid(-a) = log(1 + exp(a)), which is above 0"
+local DOMAIN_HINT = "apply max to the argument a, or use -log_sigmoid(-a) = log(1 + exp(a)), which is above 0, in "
+  .. "place of a"
 
 local function describe(root, values, input)
   local culprit = find_culprit(root, values)

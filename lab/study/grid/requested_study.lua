@@ -1,4 +1,5 @@
--- Arguments of `sweep` and `bundle`: a study at a scale, some cells, or a grid from flags, such as --axis FIELD=VALUES.
+-- Arguments of `sweep` and `bundle`: a study file with the name of a scale or with selected cells, or a grid from
+-- flags, such as --axis FIELD=VALUES.
 --
 -- Input: the options of the verb, with project, grid_flag (lab/cli/sweeps.lua) and `out`, the folder of all runs.
 -- Output: none; errors end the command. Sets fields of the options:
@@ -7,8 +8,8 @@
 --   choice       the selected cells (chosen_cells.lua)
 --   flag_study   for a grid from flags: { text (of the study file), origin (make_origin) }
 --   set          for a grid from flags: the words of --set, with paths relative to the folder of runs
--- The file's name contains the digest of the text without labels. So a study that differs only in labels replaces this
--- file. overview.lua writes the file.
+-- The study file's name contains the digest of the text without labels. So a study that differs only in labels replaces
+-- this file. overview.lua writes the file.
 
 local canonical = require("base.canonical")
 local choice = require("lab.study.grid.chosen_cells")

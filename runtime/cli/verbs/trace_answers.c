@@ -17,7 +17,7 @@ typedef struct trace_answer {
     int draw, draws;       /* index of the draw, and number of draws */
     int inputs, labels;    /* numbers of input tokens and labels */
     const int32_t *answer; /* [labels] classes; -1 after the end */
-    int length;            /* number of answers up to the end */
+    int length;            /* number of classes up to the end */
     bool is_known;         /* at least one right answer is known */
     int wrong_count;       /* number of wrong or missing answers */
 } trace_answer;

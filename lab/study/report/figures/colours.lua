@@ -7,8 +7,7 @@
 --   point    gnuplot's number of the kind of point
 -- Common encodings have reserved styles. A randomized form has a dashed line, and another colour than its plain form.
 -- Other names take the remaining colours, then the same colours with other dashes.
--- No point is hollow: the first and the last point of a curve would look different, since the curve reaches them from
--- one side only.
+-- No point is hollow: the curve would be visible inside the points, and in the first and last point on one side only.
 -- The eight colours differ by at least 24 in CIE Lab, for normal sight and for the three dichromacies. Their contrast
 -- with the page and with its shaded parts is at least 3 to 1. A test measures both.
 

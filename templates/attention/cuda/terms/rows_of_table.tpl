@@ -2,7 +2,7 @@
 % section("set_rows")
 a.rows = v->shared.${prefix}rows + ((size_t)l * ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view})${inline("offset_of_row_0", "")}) * ${PREFIX}HEAD_WIDTH${attends.channel};
 % section("most_distances")
-/* The largest number of vectors of distances: one for every row of the table. */
+/* The number of vectors of distances, at any length: one for every row of the table. */
 INLINE int ${prefix}distance_count(int T, int S) { return ${rows.rows_text}; }
 % section("shared_tables")
 reals ${prefix}rows; /* [${stack.count}][distances][${PREFIX}HEAD_WIDTH] vectors of distances */
