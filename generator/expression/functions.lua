@@ -97,7 +97,8 @@ local function make_extreme(op)
   end
 end
 
--- The gradients of two arguments, one of which is the result. is_first: a node, whether this is the first argument.
+-- The gradients of the two arguments of min or max, one of which is the result. is_first: a node that tells whether the
+-- first argument is the result. d: the gradient of the result.
 local function give_to_one(b, is_first, d)
   return b:apply("select", is_first, d, 0), b:apply("select", is_first, 0, d)
 end

@@ -1,5 +1,5 @@
--- Writes the C text of leaves of formulas, for leaves with one text for CPU and GPU: learned and constant parameters,
--- values of tokens, numbers, edges of buckets, indices in tables. The argument p is always a parameter.
+-- Writes the C text of those leaves of formulas whose text is the same for CPU and GPU: learned and constant
+-- parameters, values of tokens, numbers, edges of buckets, indices in tables. The argument p is always a parameter.
 
 local M = {}
 

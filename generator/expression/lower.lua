@@ -40,7 +40,8 @@ local walk = require("expression.walk")
 
 local M = {}
 
--- A sum or product with this number of operands no longer splits inner sums or products that are used more than once.
+-- A sum or product takes over the operands of inner sums or products. With this number of operands, it no longer takes
+-- over those of inner sums or products that are used more than once.
 local MAX_OPERANDS = 64
 local IS_EXPENSIVE = { div = true, lookup = true, sum = true, bucket = true } -- a set of operations
 for name, row in next, functions.rows do
@@ -49,8 +50,8 @@ end
 -- The loop over pairs combines loads of two classes by at most this number of operations; longer combinations get a
 -- table of pairs.
 local MAX_PAIR_OPERATIONS = 4
--- Each entry of a table computes parts of a lower class again if they have at most this number of operations. Longer
--- parts get a table.
+-- Parts of a lower class with at most this number of operations are computed again for each entry of a table. Longer
+-- parts get a table of their own.
 local MAX_REPEATED_OPERATIONS = 2
 
 -- The classes, ordered: a class is lower than another class if its rank is smaller.

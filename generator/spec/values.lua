@@ -1,8 +1,9 @@
 -- Reads one value of a spec: converts a node, by its schema entry, to a plain value.
 --
 -- Input: the context of validate.lua, a schema entry, a node. Output of M.read: the value, or nil after errors, which
--- are in the diagnostics. M.read also sets fields of the context: own_task, own_network and files. For scores, their
--- parameters and the options of a task, the value is nil, and the context gets the nodes (formulas, options_node).
+-- are in the diagnostics. M.read also sets fields of the context: own_task, own_network and files. The value is
+-- nil for a score, for its parameters and for the options of a task; the context gets their nodes (formulas,
+-- options_node).
 
 local axes = require("spec.task.axes")
 local base_names = require("base.names")

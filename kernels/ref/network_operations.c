@@ -132,7 +132,7 @@ static void do_nothing(run *r, tape_entry *entry) {
     (void)entry;
 }
 
-/* Writes noise, the input of a block's first loop. */
+/* Writes noise, the input of a block's first pass. */
 static void noise_forward(run *r, tape_entry *entry) {
     const lh_ref_batch *batch = r->batch;
     node *out = get_output(entry);

@@ -1,4 +1,4 @@
-/* Recurrent networks without a memory; see network.h. Tokens are one-hot. The state is zero before the first step. */
+/* Simple RNN and LSTM; see network.h. Tokens are one-hot. The state is zero before the first step. */
 #include <math.h>
 
 #include "kernels/ref/scalar.h"

@@ -7,7 +7,7 @@ local prune = require("render.templates.prune")
 
 TestPrune = {}
 
--- Returns the pruned text. If the lines come from several files, each line begins with "FILE: ".
+-- Returns the pruned text. If `text` has lines of several files, each of its lines begins with "FILE: ".
 local function prune_text(text)
   local lines, map = {}, {}
   for line in text:gmatch("([^\n]*)\n") do

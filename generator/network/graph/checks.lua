@@ -125,7 +125,7 @@ end
 local function check_in_place(block, value)
   local op = value.op
   if op.kind == "activation" and op.activation == "relu" then
-    op = op.x.op or op -- no operation makes the block's input
+    op = op.x.op or op -- op.x.op is nil if op.x is the block's input
   end
   if op.kind == "product" and op.x == block.input_value then
     M.fail(block.net, ("the output of %s is a product of its input"):format(block.title),
@@ -164,9 +164,9 @@ local function check_read(scope)
   end
 end
 
--- Checks that names differ, since values with equal names share a buffer. Only a branch may have the name of a later
--- value: the only reader of the branch is a sum, which runs before the later value is made, and the backward pass does
--- not read the branch.
+-- Checks that names differ, since values with equal names share a buffer. Exception: the branch of a residual sum may
+-- have the name of a later value. Only the sum reads the branch, it does so before the later value is made, and the
+-- backward pass does not read the branch.
 local function check_names_differ(scope)
   -- last_values: name -> the last value with this name so far; readers: value -> the last operation so far that reads
   -- it; value_names: name of a gradient -> name of its value

@@ -5,8 +5,8 @@
 --   M.write_members   lines of C that declare the members
 --   M.list_requests   records for templates/cpu/buffer.tpl
 --   M.describe        a list of { name, form, channels, max_cells, stream, is_read_backward, training, family }.
---                     channels: the count of the width; stream: the index of the stream; the other fields are those of
---                     buffers.lua
+--                     channels: the number of channels (width.count); stream: the index of the stream; the other
+--                     fields are those of buffers.lua
 
 local calls = require("network.targets.calls")
 local lists = require("base.lists")
@@ -45,7 +45,8 @@ end
 -- Arguments:
 --   prefix           the text before a member's name
 --   byte_count       C text of a pointer to the count of used bytes
--- The field `channel_bytes` of a record is C text: the bytes of one channel for all tokens.
+-- The field `channel_bytes` of a record is C text: the bytes of one channel for all tokens. With one stream, it is the
+-- C variable `row`.
 function M.list_requests(net, list, prefix, byte_count)
   local requests = { always = {}, training = {}, depends_on_mode = false }
   for _, buffer in ipairs(list) do

@@ -26,9 +26,10 @@ local function has_any(plan, name, field)
   end)
 end
 
--- The list for a plan with its families' terms. device: the network in device code (cuda_network.lua); multiplies:
--- whether device code computes products itself, without a library; by_team: whether thread blocks together sum
--- gradients of weights.
+-- The list for a plan, whose families already have their terms.
+--   device       the network in device code (cuda_network.lua)
+--   multiplies   whether device code computes products itself, without a library
+--   by_team      whether thread blocks together sum gradients of weights
 function M.list(plan, device, multiplies, by_team)
   local in_fragments = lists.any(plan.attentions, function(family) return family.attends.in_fragments end)
   local list = { ("cuda/functions_%s.cu"):format(plan.precision == "float64" and "float64" or "float32"),

@@ -52,8 +52,8 @@ local vocabulary_rows = require("network.lists.vocabulary_rows")
 
 local M = {}
 
--- If a block of tokens has at least this number of tokens for each symbol, the first layer computes a row for each
--- symbol.
+-- If a block of tokens has at least this number of tokens for each symbol, rows before the first attention are computed
+-- once for each symbol, not for each token.
 local MIN_TOKENS_PER_SYMBOL = 4
 
 -- The descriptions of networks, by the kind of a model.
@@ -107,7 +107,7 @@ end
 -- Refuses a field that the spec states and the network does not read, instead of ignoring the field silently.
 local function refuse_unread(field, file, expected)
   error({ problem = true, field = field, what = ("the network of %s does not read this field"):format(file.path),
-    expected = expected .. ", or no such field" }, 0)
+    expected = expected .. (", or no field %s"):format(field) }, 0)
 end
 
 -- Refuses an object of the network, such as an operation, with the line of the file that made it.

@@ -1,9 +1,9 @@
 -- Runs a user's own network: a Lua file that returns the description, a function(net, model) that builds the network.
 -- The limits of specs (sandbox.lua) hold for it.
 --
--- Input: the text of the file, line ends "\n". Output: the description (M.open), or the result of a function
--- that the caller passes and that calls the description (M.run); after an error, nil and the problem as { what, line,
--- col, expected, hint }.
+-- Input: the text of the file, line ends "\n". Output of M.open: the description. Output of M.run: the result
+-- of the caller's function, which calls the description. After an error, both return nil and the problem as { what,
+-- line, col, expected, hint }.
 -- network/graph/handles.lua makes the arguments `net` and `model`. Invariants: every call compiles the text again, so
 -- that no state passes from one network to the next; a description can reach only its arguments and the functions of
 -- DIALECT.

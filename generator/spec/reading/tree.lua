@@ -180,10 +180,10 @@ local function merge_list(base, override)
 end
 
 -- Merges the tree `override` into `base`, field by field; returns the result and changes neither tree. Lists and
--- scalars are replaced. If `override` states another kind, the other fields of base are removed. But if base states no
--- kind, or if --set states the new kind, the other fields of base are kept with the mark `droppable`: true, or the text
--- of the --set for messages. If the new kind lacks a marked field, validation drops the field instead of reporting an
--- error. A table with the mark `replaces_parent` (overrides.lua) replaces base.
+-- scalars are replaced. If `override` states another kind, it replaces base. But if base states no kind, or if --set
+-- states the new kind, the fields of base are kept with the mark `droppable`: true, or the text of the --set for
+-- messages. If the new kind lacks a marked field, validation drops the field instead of reporting an error. A table
+-- with the mark `replaces_parent` (overrides.lua) replaces base.
 function M.merge(base, override)
   if not M.is_table(base) or not M.is_table(override) or override.replaces_parent then
     return override
@@ -209,8 +209,9 @@ function M.merge(base, override)
   return merged
 end
 
--- Returns whether a value of the section `task` that does not fit the chosen task is dropped instead of reported as an
--- error: whether its node is marked `droppable` (M.merge). Adds a warning if the mark is the text of a --set.
+-- For a value of the section `task` that does not fit the chosen task. Returns true if the value is dropped: if its
+-- node has the mark `droppable` (M.merge). Otherwise the caller reports an error. Adds a warning if the mark is the
+-- text of a --set.
 function M.try_drop(context, node, path)
   if type(node.droppable) == "string" then
     context.dropped[#context.dropped + 1] = ("%s drops %s, which does not fit the new task"):format(node.droppable,

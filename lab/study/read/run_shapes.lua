@@ -6,7 +6,7 @@
 --   evaluation         a line of eval.jsonl
 --   places, by_example fields of such a line
 --   metrics            a line of metrics.jsonl
---   record             the note of a sweep in the folder of all runs
+--   record             the note that a sweep writes to the folder of all runs
 -- Most objects may also have other fields, from later versions of Longhand. These fields are not checked.
 
 local alphabets = require("spec.task.alphabets")
@@ -160,8 +160,8 @@ local COUNTS = shapes.list(COUNT, MAX_PLACES)
 local SIDE = shapes.object({ counted = COUNTS, correct = COUNTS, correct_teacher_forced = COUNTS },
   { required = { "counted" } })
 
--- Checks that both sides have the same kinds of answers, and that each sequence has at most one first error. Lists that
--- are not empty need answers and sequences.
+-- Checks that both sides have the same kinds of answers, and that each sequence has at most one first error. If lists
+-- are not empty, there must be right answers on each side, and at least one sequence.
 local function check_totals(value, path)
   local has_answers = false
   for _, key in ipairs({ "correct", "correct_teacher_forced" }) do

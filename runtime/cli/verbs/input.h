@@ -22,7 +22,7 @@ typedef struct lh_input {
     lh_input_list positions[LH_MAX_STREAMS]; /* values that replace the random positions of each stream */
     lh_input_list distances[LH_MAX_STREAMS]; /* values that replace the random distances: 0, then ascending */
     lh_input_list line_positions;            /* see lh_dataset.positions, if the model reads positions from lines */
-    int32_t *token_positions; /* positions of all streams (lh_find_input_positions); NULL: none are given */
+    int32_t *token_positions; /* positions of all streams, from the task or the line; NULL: none are given */
     uint16_t *target;         /* [target_length] the right answer; NULL: unknown */
     uint8_t *mask;            /* [target_length] 0: the target's token does not count; NULL if target is NULL */
     int target_length;
@@ -32,8 +32,8 @@ typedef struct lh_input {
  * solution of the input. */
 typedef enum lh_answer_source { LH_LINE_ONLY, LH_LINE_OR_TASK } lh_answer_source;
 
-/* A spec for reading lines of inputs. With a dataset its corpus has two shapes: 1 is the shape of the current line, 2
- * is large enough for all lines so far. Without a dataset `spec` is a copy of the original spec. */
+/* A spec for reading lines of inputs. With a dataset, `corpus` has two shapes: shape 1 is that of the current
+ * line, and shape 2 is large enough for all lines so far. Without a dataset, `spec` is a copy of the original spec. */
 typedef struct lh_line_shapes {
     lh_spec spec;
     lh_corpus corpus;
@@ -56,8 +56,8 @@ lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line,
 
 /* Reads text in symbols of the task's input alphabet. A task that can solve inputs converts the text to the form of its
  * examples. frame: the width to which the task pads numbers (lh_literal.frame); LH_NO_VALUE: the task's own width.
- * LH_ERR_INPUT also if the input is too long for the encoding, or if the spec has a pass_axis, whose value no text
- * has. */
+ * LH_ERR_INPUT also if the input is too long for the encoding, or if the spec has a pass_axis, since a text does not
+ * state its value. */
 lh_status lh_input_read_literal(lh_input *input, const lh_spec *spec, int64_t line, const char *text, int frame,
                                 lh_error *error);
 

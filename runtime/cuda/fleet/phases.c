@@ -22,7 +22,7 @@ static lh_status digest_algorithms(lh_cuda_fleet *fleet, uint32_t *digest, lh_er
     for (int i = 0; i < lh_lengths_count(&lengths); i++) {
         lh_shape shape = lh_make_shape(spec, lh_lengths_get(&lengths, i), spec->train.batch);
         lh_cuda_passes passes = {lh_count_passes(spec, lh_lengths_get(&lengths, i)), 0};
-        if (spec->progressive) passes.free = passes.count - passes.count / 2; /* passes without gradient; here half */
+        if (spec->progressive) passes.free = passes.count - passes.count / 2; /* half; in training, it varies */
         int count = fleet->program->launches(&shape, passes, LH_MODE_TRAIN, (void *)(uintptr_t)fleet->arena.workspaces,
                                              parameters, gradient, fleet->launches);
         for (int j = 0; status == LH_OK && j < count; j++)
@@ -89,7 +89,7 @@ static lh_status run_phase(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, const
 static lh_status run_product(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, const lh_cuda_launch *launch,
                              lh_error *error) {
     const lh_cuda_launch bias = {.phase = launch->bias_phase, .layer = launch->layer};
-    bool is_complete = true;
+    bool is_complete = true; /* whether the library has also added the bias */
     lh_status status = lh_cuda_library_multiply(fleet->library, &launch->product, fleet->stream, &is_complete, error);
     return status == LH_OK && !is_complete ? run_phase(fleet, pass, &bias, error) : status;
 }

@@ -1,6 +1,6 @@
 % -- The body of pass_fragments.tpl for gradients of queries. `starts` has two values for each query:
-% --   start_logit    -log_sum, with which accumulators of logits start; so weights are divided by their sum
-% --   start_dweight  minus the weighted mean of dweights, with which accumulators of dweights start
+% --   start_logit    the initial value of accumulators of logits: -log_sum, so that exp gives weights with the sum 1
+% --   start_dweight  the initial value of accumulators of dweights: minus their weighted mean
 % local is_scaled = attends.rounded == "true" -- rounded queries are stored with the factors LOGIT_SCALE and to_log2
 % local scale = is_scaled and "1" or PREFIX .. "LOGIT_SCALE" .. attends.to_log2
 const int channel = h * ${PREFIX}HEAD_WIDTH + part_channel();

@@ -37,7 +37,7 @@ local function read_lines(study, item)
   end)
 end
 
--- Returns the counts by place (places.lua) at a number: one table for each run that has them.
+-- Returns the counts by place (places.lua) for a number of item.at: one table for each run that has them.
 local function list_places(entry, number)
   return lists.map(entry.by_run, function(by_number) return by_number[number] end)
 end

@@ -1,4 +1,4 @@
-% -- Vectors of distances that are linear maps of sinusoids, for random positions. These vectors are never computed:
+% -- Vectors of distances, computed from sinusoids by a linear map, for random positions. These vectors are never computed:
 % -- rotated queries give the same products (kernels/cpu/rotated.h).
 % local H = PREFIX .. "HEAD_WIDTH"
 % section("members")
@@ -48,7 +48,7 @@ ${name}_distance_logits(head, ${from}, ${to}); % section("distance_logits")
 % section("queries_grad")
 
 % local before = has_query_bounds and " + before" or ""
-/* Adds to dq the gradients of a group's queries from the terms of distances; dq still lacks the factors
+/* Adds to dq the gradients of a group's queries from the terms of distances. The caller later multiplies dq by
  * inverse * LOGIT_SCALE. Also adds the gradients of the biases and of the weight. */
 INLINE void add_${name}_rotated_gradients(const ${name}_head *head, int first, int begin, int end,
         const real *restrict dlogits, const ${name}_scratch *scratch, vector inverse, vector *dq) {
@@ -82,10 +82,10 @@ enum { ${PREFIX}RELATIVE_SETS = ${rows.set_count} }; /* number of sets of positi
 INLINE size_t ${name}_sinusoid_elements(int ${S}) { return (size_t)round_up(${S}, ROTATED_KEYS) * WIDTH; }
 
 /* The number of elements from one channel of the queries' sinusoids to the next. It is an odd number of vectors, which
- * spreads channels over the sets of a cache, and so large that LANES queries can be loaded from every query on. */
+ * spreads channels over the sets of a cache, and so large that LANES queries from any query on can be loaded. */
 INLINE int ${name}_sinusoid_stride(int T) { return (round_up(T + LANES - 1, LANES) / LANES | 1) * LANES; }
 
-/* Memory after the struct shared, of a size that depends on lengths: ${rows.table_words}. */
+/* The memory behind `struct shared`; its size depends on lengths: ${rows.table_words}. */
 INLINE real *${name}_key_sinusoids(const lh_cpu_step *step, int set) {
     real *key_sinusoids = (real *)((char *)step->shared + ${name}_start(&step->shape));
     return key_sinusoids + (size_t)set * ${name}_sinusoid_elements(step->shape.length[${keys.stream}]);
@@ -107,8 +107,8 @@ static void make_${name}_relative(const lh_cpu_step *step, int set) {
     const parameters *p = step->parameters;
     shared *s = step->shared;
     const position_row *table = step->tables;
-% -- l: a layer that reads the set. (There is no C comment on its line, since the generator removes an unused constant
-% -- only from a line that ends with a semicolon.)
+% -- l: a layer that reads the set. The line has no C comment: if l is unused, the generator removes the line, but only
+% -- a line that ends with a semicolon.
     const int l = set;
     const int32_t *position = s->${prefix}position[${positions.layer_index}];
     const int32_t *key_position = s->${prefix}key_position[${positions.layer_index}];
