@@ -1,17 +1,18 @@
--- The texts of loop nests of scores on a CPU, where values are vectors whose lanes are neighbouring entries of a table.
+-- Writes the C code of loop nests of scores for a CPU. Values are vectors, whose lanes are neighbouring entries of a
+-- table.
 --
 -- A target is a module with the functions below, which nests.lua calls. Arguments: t, a table; build, the context of
 -- loop nests (nests.lua); class, the class of tables whose entries the nest visits.
 --
 --   make_environment(build, class)   returns the environment for emit.lua
---   make_filling(build, t, class)    returns the effect that stores an entry of t; nests.lua adds the value
+--   make_filling(build, t, class)    returns the effect that stores an entry of t; nests.lua sets the value
 --   complete_effect(build, contents, t, class, effect)   completes `effect`, which adds to the gradient of t
 --   scatter(build, contents, class, effect, p)   returns effects to use instead of `effect`. `effect` adds to the
 --                                  gradient of parameter p, at an index that differs from lane to lane
 --   finish(build, contents)        is called after all effects of a nest are made
 --
 -- contents: the contents of the nest so far (nests.lua, make_gradients).
--- Texts are C and use these variables of generated code:
+-- The code uses these variables of generated code:
 --   s, d         the tables, their gradients
 --   r, dr        the running sums, their gradients
 --   sums         the sums over keys (lower.lua, row_sums) for a group of queries

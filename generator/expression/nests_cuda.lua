@@ -1,14 +1,15 @@
--- The texts of loop nests of scores on a GPU, where values are scalars and a thread owns an entry of a table. This
--- module has the functions that nests_cpu.lua lists for a target.
+-- Writes the device code of loop nests of scores for a GPU. Values are scalars, and a thread owns an entry of a table.
+-- This module has the functions that nests_cpu.lua lists for a target.
 --
--- One thread sums all terms of a number, in a fixed order: there are no atomic additions.
+-- One thread computes each sum, in a fixed order: there are no atomic additions.
 -- The gradient of a table can have two parts. The gathered part comes from scores that read the table: the loop over
--- pairs adds up its terms in variables. The propagated part comes from other tables that read the table: loop nests
--- compute it. This module fills further fields of build:
+-- pairs adds up the terms of this part in variables. The propagated part comes from other tables that read the table:
+-- loop nests compute it. This module fills further fields of build:
 --
 --   gathered      the set of tables whose gradients have a gathered part
 --   parts         table -> the propagated part of its gradient: an item of uniform_work if the table has the class
---                 uniform, else { array, index_text, effects, table }, of which some are items of part_sums (below)
+--                 uniform, else a table { array, index_text, effects, table }; some of these tables are also items
+--                 of part_sums (below)
 --   work          the arrays that the function end_score needs: { type, name, count }
 --   uniform_work  the propagated parts of tables of class uniform: { array, extent }; extent: the number of elements
 --   names         name of an array -> the number of arrays that have this name, with or without a suffix such as _2
@@ -21,10 +22,10 @@
 --              Then each element of the gradient adds up the values with its index. Fields, C texts except `size`:
 --     member         the gradient of the parameter
 --     heads          the number of heads with their own elements, or "1"
---     size           the number of elements for each of `heads`
+--     size           the number of elements of one head
 --     index, value   the arrays of stored indices and values
---     index_stride   the number of indices for each of `heads`; "0" if they share indices
---     count          the number of values for each of `heads`
+--     index_stride   the number of indices of one head; "0" if the heads share indices
+--     count          the number of values of one head
 --
 -- Texts are C and use these variables of generated code:
 --   s, d, w      the tables, their gradients, the workspace of end_score

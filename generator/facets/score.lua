@@ -107,8 +107,8 @@ M.fields = {
       "an entry of a list: { use = preset, constant = value ... } or { score = function, parameters = { ... } }",
     } },
   { path = "encoding.parameters", type = "parameters", optional = true,
-    doc = "numbers that the score reads by name; a constant may be only its values: a number, a list or a name such "
-      .. "as \"alibi_slopes\"",
+    doc = "numbers that the score reads by name; for a constant, its values are enough: a number, a list or a name "
+      .. "such as \"alibi_slopes\"",
     details = {
       "per: model, layer, head (shared by the layers) or layer_head; default: model",
       "per = \"token\": a value that a learned map of the block's input gives each token, for each head; init is the",

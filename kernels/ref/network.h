@@ -16,7 +16,7 @@
 /* ---- the description ---- */
 
 typedef enum lh_ref_kind {
-    LH_REF_EMBED,      /* scale table[token] (+ shift) (+ noise) (+ positions), with dropout */
+    LH_REF_EMBED,      /* scale * table[token] (+ shift) (+ noise) (+ positions), with dropout */
     LH_REF_ZEROS,      /* zeros, without an input */
     LH_REF_NOISE,      /* scale * normal numbers, without an input */
     LH_REF_PLACE,      /* x0 + positions, with dropout */
@@ -58,7 +58,7 @@ typedef enum lh_ref_relative {
 /* Indices in lh_ref_operation.tensor, by kind of operation. */
 enum { LH_REF_PARTS = 3 };                              /* largest number of parts of a product */
 enum { LH_REF_TENSORS = 13 };                           /* largest number of tensors of an operation */
-enum { LH_REF_WEIGHT = 0, LH_REF_BIAS = LH_REF_PARTS }; /* classify, product; for part i of a product + i */
+enum { LH_REF_WEIGHT = 0, LH_REF_BIAS = LH_REF_PARTS }; /* classify, product; part i of a product: this + i */
 enum { LH_REF_SCALE, LH_REF_OFFSET };                   /* norm */
 enum { LH_REF_TABLE, LH_REF_POSITIONS, LH_REF_SHIFT };  /* embed, place; shift: a vector added to every token's row */
 enum {                                                  /* recur */
@@ -141,7 +141,7 @@ typedef struct lh_ref_line {
     double value; /* added to the scaled logit */
 } lh_ref_line;
 
-/* The heads whose first query sees the last key, the corner of the matrix of pairs. */
+/* The heads that see the corner, the pair of the first query and the last key. */
 typedef enum lh_ref_corner { LH_REF_NO_CORNER, LH_REF_WITH_LINES, LH_REF_ALL_HEADS } lh_ref_corner;
 
 typedef struct lh_ref_family {
@@ -152,7 +152,7 @@ typedef struct lh_ref_family {
     lh_ref_relative relative;
     int clip, farthest;               /* Shaw: distances -clip .. farthest have rows of the table */
     bool divided;                     /* lh_ref_cope.divided */
-    lh_ref_cope_mistake cope_mistake; /* a deliberate mistake, which a test sets; also the next two */
+    lh_ref_cope_mistake cope_mistake; /* a deliberate mistake, which a test sets, as all `_mistake` */
     bool has_score;                   /* the batch's score is added to the logits */
     int gate_sign;  /* `sign` of lh_ref_forget; 0: no gates. With -1 (CABLE), products are not divided */
     bool has_grape; /* terms of additive GRAPE (lh_ref_grape) are added to the logits */
@@ -204,7 +204,7 @@ typedef struct lh_ref_tensor {
     const char *name;
     int rows, columns;
     double *value;    /* [rows][columns] set by the caller, zero at first */
-    double *gradient; /* [rows][columns] added to by lh_ref_run */
+    double *gradient; /* [rows][columns] lh_ref_run adds to it */
 } lh_ref_tensor;
 
 typedef struct lh_ref_model {

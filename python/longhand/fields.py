@@ -261,9 +261,9 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
         added at the input; otherwise model.dropout]
     score: the score of a query-key pair, from its scaled logit, before the mask: one formula, or a list of formulas
         that are applied in order [function(x) return x.score + ... end, a list of formulas, or { use = preset }]
-    parameters: numbers that the score reads by name; a constant may be only its values: a number, a list or a name such
-        as 'alibi_slopes' [{ name = { per, from, shape or index = { first, last }, by_distance, init or values, learned,
-        outside }, or a number or list of values, ... }]
+    parameters: numbers that the score reads by name; for a constant, its values are enough: a number, a list or a name
+        such as 'alibi_slopes' [{ name = { per, from, shape or index = { first, last }, by_distance, init or values,
+        learned, outside }, or a number or list of values, ... }]
     layers: a list of encodings for the layers of an encoder or a decoder: each layer has the next encoding of the list,
         which repeats if there are more layers (docs/encodings.md) [a list of 2 to 8 encodings, such as { 'rope', 'none'
         }]

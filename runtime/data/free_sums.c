@@ -1,4 +1,4 @@
-/* See free_sums.h. */
+/* Sums of numbers without a frame of fixed width; see free_sums.h. */
 #include "data/free_sums.h"
 
 #include <stdio.h>

@@ -60,8 +60,8 @@ static lh_status group_lengths(lh_traces *traces, lh_error *error) {
     return status;
 }
 
-/* Whether shape n has this input length, and its examples are not all for a single axis of eval.by
- * (lh_dataset.exclusive_axes). */
+/* Whether shape n has this input length, and at least one example that does not belong to a single axis of eval.by
+ * alone (lh_dataset.exclusive_axes). */
 static bool is_traced_shape(const lh_traces *traces, const lh_dataset *set, int input_length, int n) {
     const lh_spec *spec = traces->spec;
     return spec->corpus->sizes[n - 1].input == input_length &&

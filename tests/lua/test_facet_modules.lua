@@ -73,7 +73,8 @@ function TestFacetModules.test_pictures_show_visible_keys()
     "head 7, query 1: xxx" })
 end
 
--- A spec gives the facet for all attentions, and with another value for cross-attention.
+-- A spec sets the facet for all attentions, and another value for cross-attention. The encoder does not inherit this
+-- facet.
 function TestFacetModules.test_families_inherit_a_facet_as_declared()
   local plan = make_plan("spacing = { kind = 'even', heads = 2 }, cross = { spacing = { kind = 'even', heads = 1 } }",
     "encoder_decoder")

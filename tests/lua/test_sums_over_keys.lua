@@ -24,7 +24,7 @@ local function get_values(list)
   return lists.map(list, function(statement) return statement.value end)
 end
 
-function TestSumsOverKeys.test_a_pair_reads_the_sum_and_its_term_gets_the_sums_of_gradients()
+function TestSumsOverKeys.test_scores_read_the_sum_and_its_term_gets_summed_gradients()
   local score = make_plan(COUNT).attentions[1].score
   lu.assertEquals(score.formula, "x.score - x.slope * sum_to_query(sigmoid(x.score))")
   local sum = score.row_sums[1]
@@ -41,7 +41,7 @@ function TestSumsOverKeys.test_equal_terms_have_one_sum()
     { "2 * j * LANES", "(2 * j + 1) * LANES" })
 end
 
--- A sum that only functions without a gradient read changes no gradient of its term.
+-- If only functions without a gradient read a sum, its term gets no gradient.
 function TestSumsOverKeys.test_a_sum_without_a_gradient_is_not_gathered()
   local score = make_plan(make_score("x.score + floor(sum_to_query(sigmoid(x.score)))")).attentions[1].score
   lu.assertEquals({ score.row_sums.has_gradients, score.has_group, score.needs_pair_gradient }, { false, false, false })
@@ -73,7 +73,7 @@ function TestSumsOverKeys.test_ranges_of_sums_follow_from_terms()
   make_plan(make_score("x.score - sqrt(sum_to_query(select(less(0, x.score), 1, 0)))"))
 end
 
-function TestSumsOverKeys.test_indices_that_depend_on_sums_are_read()
+function TestSumsOverKeys.test_a_lookup_at_an_index_from_a_sum_gives_no_warning()
   local _, spec = make_plan(make_score("x.score + lookup(x.t, bucket(sum_to_query(exp(x.distance)), { 1.45 }))",
     "t = { shape = 2, init = 0 }"))
   lu.assertEquals(spec.warnings, {})

@@ -1,5 +1,5 @@
--- The parts of a plan about an experiment, except its model, for the generated file spec.c: the task, and those
--- settings of training that are compiled into the trainer.
+-- Derives what the generated file spec.c contains about an experiment besides its model: the task, and those settings
+-- of training that are compiled into the trainer.
 --
 -- Input: a plan with its resolved spec; facts, the facts of the task's header (tasks.lua); the file of the user's own
 -- network or nil. Output:

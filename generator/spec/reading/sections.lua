@@ -3,8 +3,8 @@
 -- Input: the section's name, two trees. Output: the result of tree.merge, except for fields that depend on each other.
 -- Another choice of a task (kind, source, data) replaces the parent's task; if --set makes the choice, the parent's
 -- fields are kept, marked `droppable`: validation drops those that the new task does not have (settle.lua).
--- The field steps replaces epochs, and epochs replaces steps. A score replaces the parent's score, and need not use the
--- parent's parameters (spec/score/entries.lua).
+-- If the section has the field `steps`, the parent's field `epochs` is dropped, and the other way round. A score
+-- replaces the parent's score, and need not use the parent's parameters (spec/score/entries.lua).
 --
 -- M.expand replaces a word in place of a section by the table that the word stands for.
 

@@ -54,7 +54,7 @@ local function check_by_example(context, report, loops)
   end
   if loops.progressive then
     report.refuse("model.loops.progressive", "model.loops.times", ("%q"):format(loops.times), {
-      what = "true samples a number of passes for a whole batch, but times gives a number to each example",
+      what = "progressive training samples one number of passes for a batch, but times gives a number to each example",
       expected = "a number as times, or progressive = false" })
   end
 end

@@ -1,4 +1,4 @@
-% -- Rows of distances that are copied from a learned table.
+% -- Vectors of distances, copied from the rows of a learned table.
 % section("logits")
 clear_columns(N, sum);
 UNROLL
@@ -10,7 +10,7 @@ for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
 % section("tables")
 % include("attention/cpu/table_row.tpl")
 
-/* Memory after the struct shared, of a size that depends on lengths: ${rows.table_words}. */
+/* The memory behind `struct shared`; its size depends on lengths: ${rows.table_words}. */
 INLINE real *${name}_rows(const lh_cpu_step *step, int l) {
     real *rows = (real *)((char *)step->shared + ${name}_start(&step->shape));
     return rows + (size_t)l * ${name}_row_elements(${step_lengths});
@@ -38,7 +38,7 @@ static void make_${name}_${layers_share_set and "rows" or "relative"}(const lh_c
 }
 % if layers_share_set then
 
-/* Makes the rows of distances of all layers. */
+/* Makes the rows of distances of all layers, which share set 0. */
 static void make_${name}_relative(const lh_cpu_step *step, int set) {
     for (int l = 0; l < ${stack.count}; l++) make_${name}_rows(step, l);
 }
