@@ -14,8 +14,8 @@
 --   gradient   gradient(b, node, d, wants) returns the gradients of the arguments; nil: all gradients are 0. d: the
 --              gradient of the node; wants(argument): whether this argument's gradient is needed
 --   is_commutative   true: the order of the arguments does not matter
---   is_cheap   true: the loop over pairs may compute the function; values of other functions are stored in tables
---              unless they need the logit
+--   is_cheap   true: the loop over pairs may compute the function. The values of a function that is not cheap are
+--              stored in tables, unless they depend on the logit
 --   word       the name of the function's value in generated code
 --   vector     the name of the function of vectors in kernels, by default NAME_of
 --   scalar     the name of the function of numbers in kernels, by default NAME_real

@@ -34,7 +34,7 @@
 --   describe_details(family)   a further part of the sentence; semicolons join these parts
 --   describe_attention(family)   a sentence at the head of the file of an attention
 --   add_choices(plan, families, add)   passes choices of the generator to add(what, value, why)
---   describe_device_choice(family)   the choice for attention on a device
+--   describe_device_choice(family)   returns the generator's choice for attention on a GPU, { what, value, why }
 --   count_bytes(family, sizes, T, S)   bytes for T queries and S keys on the CPU:
 --     sums                   sums to which all blocks of a shard add
 --     scratch                workspace of one sequence

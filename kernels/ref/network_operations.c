@@ -126,7 +126,8 @@ static void embed_backward(run *r, tape_entry *entry) {
     free(d);
 }
 
-/* Zeros are written by make_node (network.c). Zeros and noise have no input that gets a gradient. */
+/* For LH_REF_ZEROS, whose zeros make_node (network.c) writes. LH_REF_ZEROS and LH_REF_NOISE have no input that gets a
+ * gradient. */
 static void do_nothing(run *r, tape_entry *entry) {
     (void)r;
     (void)entry;

@@ -88,9 +88,9 @@ static void convert_to_shares(double total_ticks, double parts[LH_PARTS]) {
     for (int i = 0; i < LH_PARTS; i++) parts[i] /= total_ticks;
 }
 
-/* Runs steps for about `seconds` with lh_timings_fine set, so that LH_TIMED_FINELY counts too. Adds the ticks of each
- * part to `parts`, and elapsed ticks, multiplied by the number of workers, to *total_ticks. The rates do not include
- * these steps. */
+/* Runs steps for about `seconds` with lh_timings_fine set, so that places marked LH_TIMED_FINELY are timed, too. Adds
+ * the ticks of each part to `parts`, and elapsed ticks, multiplied by the number of workers, to *total_ticks. The rates
+ * do not include these steps. */
 static lh_status measure_parts(lh_replica_set *set, double seconds, const window *last, double *total_ticks,
                                double parts[LH_PARTS], lh_error *error) {
     uint64_t ticks_before[LH_PARTS], ticks_after[LH_PARTS];

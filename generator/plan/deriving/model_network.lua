@@ -147,8 +147,8 @@ local function check_encoding(plan, net, file)
   end
 end
 
--- Refuses dropout rates of hidden values and of embeddings that the network does not read. The network may leave
--- model.dropout unread.
+-- Refuses two dropout rates if the network does not read them: that of hidden values and that of embeddings. The
+-- network may leave model.dropout unread.
 local function check_dropouts(plan, net, file)
   local model = plan.resolved.model
   local uses = lists.to_set(lists.map(net.dropouts, function(dropout) return dropout.use end))

@@ -19,7 +19,7 @@ local write = require("base.write")
 
 local M = {}
 
-local ENVIRONMENT = 4
+local ENVIRONMENT = 4 -- exit code: a fault of the machine
 
 local function pack(values)
   return table.concat(lists.map(values, function(value) return ("=d"):pack(value) end))

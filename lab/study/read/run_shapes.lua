@@ -191,7 +191,8 @@ local function check_places(value, path)
       for i, count in ipairs(value[name][key] or {}) do
         if count > (counted[i] or -1) then
           return { field = ("%s%s.%s[%d]"):format(path, name, key, i), found = ("%d"):format(count),
-            expected = counted[i] and ("at most %d, the counted labels"):format(counted[i]) or "no such place" }
+            expected = counted[i] and ("at most %d, the counted labels"):format(counted[i])
+              or "no number, since `counted` has no such place" }
         end
       end
     end

@@ -49,7 +49,7 @@ void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec);
  * form of the task's examples. Keys of the task's axes are allowed, and the key of lh_spec.pass_axis is required.
  * line: number of the line, for messages. LH_ERR_INPUT: no JSON, an unknown key, a value of a wrong type or out of
  * range, distances that do not ascend from 0, lists of unequal lengths, a length that the task does not have, or an
- * input that does not determine the place of its answer. With a dataset pass the spec of lh_line_shapes. Call
+ * input that does not determine the place of its answer. With a dataset, `spec` must be that of lh_line_shapes. Call
  * lh_input_free also after an error. */
 lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line, const char *text,
                              lh_answer_source source, lh_error *error);

@@ -126,6 +126,7 @@ static void make_${name}_relative(const lh_cpu_step *step, int set) {
 }
 
 % section("after_positions")
+% -- d: the index of the draw; if draw 0 belongs to the input, set d - 1 has draw d
 if (d > 0) make_${name}_relative(step, d - 1); % if positions.input_first
 make_${name}_relative(step, d); % else
 real *weights[${stack.count}]; /* [HEADS][HEAD_WIDTH][WIDTH] gradients of the weight, transposed */ % section("sums")
