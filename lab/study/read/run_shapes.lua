@@ -161,7 +161,7 @@ local SIDE = shapes.object({ counted = COUNTS, correct = COUNTS, correct_teacher
   { required = { "counted" } })
 
 -- Checks that both sides have the same kinds of answers, and that each sequence has at most one first error. If lists
--- are not empty, there must be right answers on each side, and at least one sequence.
+-- are not empty, there must be counts of right answers, and at least one sequence.
 local function check_totals(value, path)
   local has_answers = false
   for _, key in ipairs({ "correct", "correct_teacher_forced" }) do
